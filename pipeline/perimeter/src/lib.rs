@@ -1,0 +1,2 @@
+//! In the making.
+pub mod error;
