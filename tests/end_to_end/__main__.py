@@ -1,0 +1,33 @@
+"""End-to-end tests of the binary: what a user does, on real files, with the readers that users have.
+
+usage: python tests/end_to_end BINARY [PATTERN]      PATTERN: regex over group names
+
+Each module is one concern. A line per check (`ok:`, `FAILED:`, `skipped:`); exit code 1 when one fails.
+"""
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import aws, bad_input, corpora, demo, determinism, leaks_everywhere  # noqa: E402
+from harness import Perimeter, Suite, fresh  # noqa: E402
+
+
+def main(binary, pattern="."):
+    """The command."""
+    suite, perimeter = Suite(), Perimeter(binary)
+    if not perimeter.binary.exists():
+        print(f"FAILED: no binary at {perimeter.binary}: cargo build --release")
+        return 1
+    fresh()
+    groups = [demo.committed_files, demo.first_command, demo.faults_are_counted, demo.readers, demo.verify_notices, demo.again, demo.rows_from_parquet,
+              demo.says_nothing_raw, determinism.options, determinism.spilling, aws.everything_on_aws, aws.refusals, corpora.berka, corpora.tabformer,
+              bad_input.inputs, bad_input.contracts, leaks_everywhere.detector_works, leaks_everywhere.nothing_leaked]
+    for group in groups:
+        if re.search(pattern, f"{group.__module__}.{group.__name__}"):
+            suite.group(group, perimeter)
+    return 1 if suite.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
