@@ -42,13 +42,13 @@ def everything_on_aws(suite, perimeter):
         env = {k: v for k, v in aws.environment().items() if k.startswith("AWS_") or k == "NO_PROXY"}
         job = aws_job("aws")
         for key in ("person", "card"):
-            done = perimeter("keys", "create", job, "--key", key, env=env)
+            done = perimeter("keys", "create", f"s3://keys/{key}.keyring.json", "--kms-key", f"alias/perimeter-{key}", env=env)
             suite.check(f"`keys create` makes the keyring of {key} on S3, wrapped by KMS", [] if done.code == 0 else [done.last])
         keyring = s3.get_object(Bucket="keys", Key="person.keyring.json")["Body"].read()
         suite.check("the keyring is JSON with the wrapped key", [] if isinstance(json.loads(keyring), dict) else ["no object"])
-        done = perimeter("keys", "create", job, "--key", "person", env=env)
+        done = perimeter("keys", "create", "s3://keys/person.keyring.json", "--kms-key", "alias/perimeter-person", env=env)
         suite.check("`keys create` never replaces a keyring", [] if done.code != 0 and s3.get_object(Bucket="keys", Key="person.keyring.json")["Body"].read() == keyring else [done.last])
-        done = perimeter("keys", "list", job, env=env)
+        done = perimeter("keys", "list", "s3://keys/person.keyring.json", env=env)
         suite.check("`keys list` shows them", [] if done.code == 0 else [done.last])
 
         done = perimeter("run", job, env=env)
@@ -92,7 +92,7 @@ def refusals(suite, perimeter):
             s3.create_bucket(Bucket=bucket)
         for path in RAW:
             s3.put_object(Bucket="raw", Key=f"in/{path.name}", Body=path.read_bytes())
-        done = perimeter("keys", "create", aws_job("no-key", key="alias/nobody"), "--key", "person", env=env)
+        done = perimeter("keys", "create", "s3://keys/nobody.keyring.json", "--kms-key", "alias/nobody", env=env)
         suite.check("a KMS key that does not exist is a refusal from outside (exit code 4)", [] if done.code == 4 else [done.last])
         done = perimeter("run", aws_job("no-keyring"), env=env)
         suite.check("a keyring that was never made ends the run before anything is read", ([] if done.code in (2, 4) else [done.last]) + [o["Key"] for o in s3.list_objects_v2(Bucket="curated").get("Contents", [])])
@@ -100,7 +100,7 @@ def refusals(suite, perimeter):
             kms.create_alias(AliasName=alias, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
         job = aws_job("refusals")
         for key in ("person", "card"):
-            perimeter("keys", "create", job, "--key", key, env=env)
+            perimeter("keys", "create", f"s3://keys/{key}.keyring.json", "--kms-key", f"alias/perimeter-{key}", env=env)
         s3.delete_bucket(Bucket="curated")
         done = perimeter("run", job, env=env)
         suite.check("a sink whose bucket does not exist: exit code 4, with its name", [] if done.code in (2, 4) and "curated" in done.err else [done.last])
