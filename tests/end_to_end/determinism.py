@@ -1,6 +1,5 @@
 """Same input, same bytes: threads, batch size, memory limit (one that spills), time zone."""
 import datetime
-import re
 import shutil
 
 from harness import DEMO, ROOT, WORK, digests, latest, manifest, variant
@@ -76,8 +75,8 @@ def spilling(suite, perimeter):
     limits = [("a memory limit of 2GiB", ["--memory-limit", "2GiB"], {}), ("a memory limit of 320MiB", ["--memory-limit", "320MiB", "--threads", "1"], {}),
               ("a memory limit of 512MiB, 2 threads", ["--memory-limit", "512MiB", "--threads", "2"], {"PERIMETER_BATCH_ROWS": "1000"})]
     runs = compare(suite, perimeter, "780,000 rows", job, place, limits)
-    spilled = {name: max([int(n) for n in re.findall(r"spilled_bytes=(\d+)|spill(?:ed)?_bytes\"?: ?(\d+)", done.err + done.out) for n in n if n] or [0]) for name, done in runs.items()}
-    suite.check("the smaller limit spills and the larger does not", [] if spilled and spilled.get(limits[1][0], 0) > 0 and spilled.get(limits[0][0], 1) == 0 else [spilled])
+    spilled = {name: done.spill_files for name, done in runs.items()}
+    suite.check("the smaller limit spills and the larger does not", [] if spilled.get(limits[1][0]) and spilled.get(limits[0][0]) == 0 else [spilled], spilled)
     suite.check("no spill file is left behind", [p.name for p in (WORK / "spill").rglob("*") if p.is_file()])
     shutil.rmtree(inputs)
     for folder in ("cards", "cards-table"):

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -60,14 +61,54 @@ class Suite:
 class Done:
     """A command that has ended."""
 
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
+    def __init__(self, code, out, err, spill_files=0):
+        self.code, self.out, self.err, self.spill_files = code, out, err, spill_files
 
     @property
     def last(self):
         """The end of what it said, for a failure's text."""
         lines = [line for line in self.err.strip().splitlines() if " DEBUG " not in line and " TRACE " not in line]
         return f"exit code {self.code}: " + " / ".join(lines[-4:])[-600:]
+
+
+class SpillWatch(threading.Thread):
+    """Sees the spill files of a run while they exist, from outside, and keeps the first megabyte of some of them for the leak scan."""
+
+    KEPT, BYTES = 6, 1 << 20
+
+    def __init__(self, folder, keep, name):
+        super().__init__(daemon=True)
+        self.folder, self.keep, self.label = folder, keep, name
+        self.files, self.over, self.links = 0, threading.Event(), {}
+
+    def run(self):
+        seen = set()
+        while not self.over.wait(0.005):
+            for path in self.folder.rglob("*"):
+                try:
+                    if path in seen or not path.is_file() or not path.stat().st_size:
+                        continue
+                    seen.add(path)
+                    self.files += 1
+                    if len(self.links) < self.KEPT:
+                        link = self.keep / f"{self.label}-{self.files}.link"        # outlives the file's removal
+                        os.link(path, link)
+                        self.links[link] = self.keep / f"{self.label}-{self.files}.spill"
+                except OSError:
+                    continue
+
+    def __enter__(self):
+        self.keep.mkdir(parents=True, exist_ok=True)
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.join()
+        for link, copy in self.links.items():
+            with open(link, "rb") as file:
+                copy.write_bytes(file.read(self.BYTES))
+            link.unlink()
 
 
 class Perimeter:
@@ -84,12 +125,13 @@ class Perimeter:
         spill.mkdir(parents=True, exist_ok=True)
         clean |= {"TMPDIR": str(spill), "AWS_EC2_METADATA_DISABLED": "true"} | (env or {})
         command = [str(self.binary), *map(str, arguments)] + (["--log-level", log_level] if log_level else [])
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=clean, cwd=cwd, timeout=1200)
         self.runs += 1
+        with SpillWatch(spill, WORK / "spilled", f"{self.runs:03}") as watch:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=clean, cwd=cwd, timeout=1200)
         LOGS.mkdir(parents=True, exist_ok=True)
         (LOGS / f"{self.runs:03}.out").write_bytes(done.stdout)
         (LOGS / f"{self.runs:03}.err").write_bytes(done.stderr)
-        return Done(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+        return Done(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"), watch.files)
 
 
 def variant(name, folder, *changes, job="card_sequences"):
