@@ -1,0 +1,273 @@
+//! Where bytes stand: 64 KiB blocks, the headers that interrupt chunks, and chunk headers. Pure functions, no I/O.
+//!
+//! Source: google/riegeli, `doc/riegeli_records_file_format.md`; the byte tables are in the crate documentation.
+use crate::Fault;
+use highway::{HighwayHash, HighwayHasher, Key};
+use std::ops::Range;
+
+pub(crate) const BLOCK_BYTES: u64 = 1 << 16;
+pub(crate) const BLOCK_HEADER_BYTES: u64 = 24;
+pub(crate) const CHUNK_HEADER_BYTES: usize = 40;
+const USABLE_BLOCK_BYTES: u64 = BLOCK_BYTES - BLOCK_HEADER_BYTES;
+
+/// `Riegeli/records\n` twice.
+const KEY: Key = Key([0x2f69_6c65_6765_6952, 0x0a73_6472_6f63_6572, 0x2f69_6c65_6765_6952, 0x0a73_6472_6f63_6572]);
+
+/// The first 64 bytes of every file: the first block header and the file signature chunk.
+pub(crate) const SIGNATURE: [u8; 64] = [
+    0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0x91, 0xba, 0xc2, 0x3c, 0x92, 0x87, 0xe1, 0xa9, 0, 0, 0,
+    0, 0, 0, 0, 0, 0xe1, 0x9f, 0x13, 0xc0, 0xe9, 0xb1, 0xc3, 0x72, 0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+];
+
+/// What a chunk holds.
+pub(crate) mod kind {
+    pub(crate) const SIGNATURE: u8 = b's';
+    pub(crate) const METADATA: u8 = b'm';
+    pub(crate) const PADDING: u8 = b'p';
+    pub(crate) const SIMPLE: u8 = b'r';
+    pub(crate) const TRANSPOSED: u8 = b't';
+}
+
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    HighwayHasher::new(KEY).hash64(bytes)
+}
+
+/// Bytes from `position` to the end of its block; 0 on a block edge.
+fn left_in_block(position: u64) -> u64 {
+    position.wrapping_neg() % BLOCK_BYTES
+}
+
+/// A chunk neither begins nor ends inside a block header or right behind one.
+pub(crate) fn is_chunk_boundary(position: u64) -> bool {
+    left_in_block(position) < USABLE_BLOCK_BYTES
+}
+
+/// Where `stream_bytes` of a chunk that begins at `begin` end, counting the block headers between. `None` on overflow.
+fn end_of_stream(begin: u64, stream_bytes: u64) -> Option<u64> {
+    let headers = stream_bytes.checked_add((begin.checked_add(USABLE_BLOCK_BYTES - 1)?) % BLOCK_BYTES)? / USABLE_BLOCK_BYTES;
+    begin.checked_add(stream_bytes)?.checked_add(headers.checked_mul(BLOCK_HEADER_BYTES)?)
+}
+
+/// Where a chunk ends, padding included. `None` on overflow.
+pub(crate) fn chunk_end(begin: u64, data_bytes: u64, records: u64) -> Option<u64> {
+    let by_size = end_of_stream(begin, data_bytes.checked_add(CHUNK_HEADER_BYTES as u64)?)?;
+    let numbered = begin.checked_add(records)?;
+    let by_records = numbered.checked_add(left_in_block(numbered).saturating_sub(USABLE_BLOCK_BYTES - 1))?;
+    Some(by_size.max(by_records))
+}
+
+/// How many data bytes a padding chunk at `begin` needs to reach the next block edge; `None` when it already stands there.
+pub(crate) fn padding_data_bytes(begin: u64) -> Option<u64> {
+    let mut left = left_in_block(begin);
+    if left == 0 {
+        return None;
+    }
+    // Too narrow for a chunk header: the padding takes the next block as well, and its header.
+    if left < CHUNK_HEADER_BYTES as u64 {
+        left += USABLE_BLOCK_BYTES;
+    }
+    Some(left - CHUNK_HEADER_BYTES as u64)
+}
+
+pub(crate) fn block_header(previous_bytes: u64, next_bytes: u64) -> [u8; BLOCK_HEADER_BYTES as usize] {
+    let mut header = [0; BLOCK_HEADER_BYTES as usize];
+    header[8..16].copy_from_slice(&previous_bytes.to_le_bytes());
+    header[16..].copy_from_slice(&next_bytes.to_le_bytes());
+    let sum = hash(&header[8..]);
+    header[..8].copy_from_slice(&sum.to_le_bytes());
+    header
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ChunkHeader {
+    pub(crate) data_bytes: u64,
+    pub(crate) data_hash: u64,
+    pub(crate) kind: u8,
+    pub(crate) records: u64,
+    pub(crate) decoded_bytes: u64,
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
+}
+
+impl ChunkHeader {
+    pub(crate) fn of(kind: u8, data: &[u8], records: u64, decoded_bytes: u64) -> Self {
+        Self { data_bytes: data.len() as u64, data_hash: hash(data), kind, records, decoded_bytes }
+    }
+
+    pub(crate) fn encode(&self) -> [u8; CHUNK_HEADER_BYTES] {
+        let mut header = [0; CHUNK_HEADER_BYTES];
+        header[8..16].copy_from_slice(&self.data_bytes.to_le_bytes());
+        header[16..24].copy_from_slice(&self.data_hash.to_le_bytes());
+        header[24..32].copy_from_slice(&(self.records << 8 | u64::from(self.kind)).to_le_bytes());
+        header[32..].copy_from_slice(&self.decoded_bytes.to_le_bytes());
+        let sum = hash(&header[8..]);
+        header[..8].copy_from_slice(&sum.to_le_bytes());
+        header
+    }
+
+    /// `None` when the header's hash does not hold.
+    pub(crate) fn decode(header: &[u8; CHUNK_HEADER_BYTES]) -> Option<Self> {
+        if u64_at(header, 0) != hash(&header[8..]) {
+            return None;
+        }
+        let word = u64_at(header, 24);
+        Some(Self {
+            data_bytes: u64_at(header, 8),
+            data_hash: u64_at(header, 16),
+            kind: word.to_le_bytes()[0],
+            records: word >> 8,
+            decoded_bytes: u64_at(header, 32),
+        })
+    }
+}
+
+/// A fault and the bytes of the file that show it.
+#[derive(Debug)]
+pub(crate) struct At {
+    pub(crate) bytes: Range<u64>,
+    pub(crate) fault: Fault,
+}
+
+pub(crate) fn at(bytes: Range<u64>, fault: Fault) -> At {
+    At { bytes, fault }
+}
+
+/// How many bytes from `begin` are enough to hold the chunk's header, whatever block header interrupts it.
+pub(crate) const HEADER_SPAN_BYTES: u64 = CHUNK_HEADER_BYTES as u64 + BLOCK_HEADER_BYTES;
+
+/// Reads the header of the chunk at `begin`; `raw` starts there and holds [`HEADER_SPAN_BYTES`] or all that the file has.
+/// Returns the header and the end of the chunk, which is at most `limit`.
+pub(crate) fn parse_header(raw: &[u8], begin: u64, limit: u64) -> Result<(ChunkHeader, u64), At> {
+    let mut header = [0; CHUNK_HEADER_BYTES];
+    let mut filled = 0;
+    let mut position = begin;
+    let mut rest = raw;
+    while filled < CHUNK_HEADER_BYTES {
+        if position % BLOCK_BYTES == 0 {
+            let Some((block, after)) = rest.split_at_checked(BLOCK_HEADER_BYTES as usize) else {
+                return Err(at(begin..begin + raw.len() as u64, Fault::CutShort));
+            };
+            // Its distances are checked once the chunk's end is known; a broken hash is the earlier damage and is named first.
+            if u64_at(block, 0) != hash(&block[8..]) {
+                return Err(at(position..position + BLOCK_HEADER_BYTES, Fault::BlockHeaderHash));
+            }
+            position += BLOCK_HEADER_BYTES;
+            rest = after;
+        }
+        let room = usize::try_from(BLOCK_BYTES - position % BLOCK_BYTES).unwrap_or(usize::MAX);
+        let n = (CHUNK_HEADER_BYTES - filled).min(room);
+        let Some((part, after)) = rest.split_at_checked(n) else {
+            return Err(at(begin..begin + raw.len() as u64, Fault::CutShort));
+        };
+        header[filled..filled + n].copy_from_slice(part);
+        filled += n;
+        position += n as u64;
+        rest = after;
+    }
+    let parsed = ChunkHeader::decode(&header).ok_or_else(|| at(begin..position, Fault::ChunkHeaderHash))?;
+    match chunk_end(begin, parsed.data_bytes, parsed.records) {
+        Some(end) if end <= limit => Ok((parsed, end)),
+        _ => Err(at(begin..position, Fault::ChunkPastEnd)),
+    }
+}
+
+/// The data of a chunk without the block headers that interrupt it. Checks every block header and the data's hash.
+/// `raw` holds exactly the bytes from `begin` to the chunk's end.
+pub(crate) fn chunk_data<'a>(raw: &'a [u8], begin: u64, end: u64, header: &ChunkHeader, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], At> {
+    let short = || at(begin..end, Fault::CutShort);
+    let span = usize::try_from(end - begin).map_err(|_| short())?;
+    let raw = raw.get(..span).ok_or_else(short)?;
+    // Block headers first: they are cheap, and all of them are checked even when the data is damaged.
+    let mut edge = begin.next_multiple_of(BLOCK_BYTES);
+    while edge < end {
+        let offset = (edge - begin) as usize;
+        let bytes = edge..edge + BLOCK_HEADER_BYTES;
+        let Some(found) = raw.get(offset..offset + BLOCK_HEADER_BYTES as usize) else {
+            return Err(at(bytes, Fault::CutShort));
+        };
+        if found != block_header(edge - begin, end - edge) {
+            let fault = if u64_at(found, 0) == hash(&found[8..]) { Fault::BlockHeaderDistance } else { Fault::BlockHeaderHash };
+            return Err(at(bytes, fault));
+        }
+        edge += BLOCK_BYTES;
+    }
+    // A chunk that no block header interrupts is borrowed, the others are copied together.
+    let data_bytes = usize::try_from(header.data_bytes).map_err(|_| short())?;
+    let first_edge = (begin.next_multiple_of(BLOCK_BYTES) - begin) as usize;
+    let whole = if first_edge >= span {
+        raw.get(CHUNK_HEADER_BYTES..CHUNK_HEADER_BYTES + data_bytes).ok_or_else(short)?
+    } else {
+        scratch.clear();
+        let mut position = begin;
+        let mut rest = raw;
+        while scratch.len() < CHUNK_HEADER_BYTES + data_bytes {
+            if position % BLOCK_BYTES == 0 {
+                rest = rest.get(BLOCK_HEADER_BYTES as usize..).ok_or_else(short)?;
+                position += BLOCK_HEADER_BYTES;
+            }
+            let room = (BLOCK_BYTES - position % BLOCK_BYTES) as usize;
+            let n = room.min(CHUNK_HEADER_BYTES + data_bytes - scratch.len());
+            let (part, after) = rest.split_at_checked(n).ok_or_else(short)?;
+            scratch.extend_from_slice(part);
+            rest = after;
+            position += n as u64;
+        }
+        &scratch[CHUNK_HEADER_BYTES..]
+    };
+    if hash(whole) != header.data_hash {
+        return Err(at(begin..end, Fault::ChunkDataHash));
+    }
+    Ok(whole)
+}
+
+/// The first byte of a chunk's padding that is not zero, if any; block headers in it are skipped.
+pub(crate) fn dirty_padding(raw: &[u8], begin: u64, end: u64, header: &ChunkHeader) -> Option<u64> {
+    let mut position = end_of_stream(begin, header.data_bytes.checked_add(CHUNK_HEADER_BYTES as u64)?)?;
+    while position < end {
+        if position % BLOCK_BYTES == 0 {
+            position += BLOCK_HEADER_BYTES;
+            continue;
+        }
+        let stop = end.min(position.next_multiple_of(BLOCK_BYTES));
+        let part = raw.get((position - begin) as usize..(stop - begin) as usize)?;
+        if let Some(found) = part.iter().position(|&byte| byte != 0) {
+            return Some(position + found as u64);
+        }
+        position = stop;
+    }
+    None
+}
+
+/// Appends a varint (LEB128, as protocol buffers have it).
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value.to_le_bytes()[0] | 0x80);
+        value >>= 7;
+    }
+    out.push(value.to_le_bytes()[0]);
+}
+
+pub(crate) fn varint_bytes(value: u64) -> usize {
+    (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
+}
+
+/// Takes a varint from the front; `None` when it is cut, longer than ten bytes or above 64 bits.
+pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0u64;
+    for (index, &byte) in bytes.iter().enumerate().take(10) {
+        let low = u64::from(byte & 0x7f);
+        if index == 9 && byte > 1 {
+            return None;
+        }
+        value |= low << (7 * index);
+        if byte < 0x80 {
+            *bytes = &bytes[index + 1..];
+            return Some(value);
+        }
+    }
+    None
+}

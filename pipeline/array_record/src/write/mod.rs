@@ -1,0 +1,235 @@
+//! Writing a file: [`Writer`] and the proof that it was closed, [`Closed`].
+mod encode;
+mod sink;
+
+use crate::Options;
+use crate::footer::{Entry, Metadata, Postscript};
+use crate::layout::{ChunkHeader, put_varint};
+use encode::ChunkEncoder;
+use sink::Sink;
+use std::fmt;
+use std::io::{self, Write};
+
+/// The longest record that is written: 1 GiB.
+pub const MAX_RECORD_BYTES: usize = 1 << 30;
+
+/// Why writing ended. A [`Writer`] that failed once takes no further record and cannot be closed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The sink, or the compressor for want of memory, said no.
+    #[error("the file cannot be written")]
+    Io(#[from] io::Error),
+    /// The caller's record is longer than [`MAX_RECORD_BYTES`].
+    #[error("a record of {0} bytes is longer than {MAX_RECORD_BYTES}")]
+    RecordTooLong(usize),
+    /// The options ask for what is only read.
+    #[error("option `{option}` is not supported for writing; {fix}")]
+    Unsupported {
+        /// The option's name.
+        option: &'static str,
+        /// What to write instead.
+        fix: &'static str,
+    },
+    /// An earlier call failed: what is in the sink is not a file.
+    #[error("an earlier write failed; the file is incomplete")]
+    Failed,
+}
+
+/// Proof that a file is complete: only [`Writer::close`] makes it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Closed {
+    records: u64,
+    bytes: u64,
+    crc32c: u32,
+    sha256: [u8; 32],
+}
+
+impl Closed {
+    /// Records in the file.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Bytes of the file.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// CRC-32C (Castagnoli) of the file, as object stores report it (there in base64 of the big-endian bytes).
+    pub fn crc32c(&self) -> u32 {
+        self.crc32c
+    }
+
+    /// SHA-256 of the file.
+    pub fn sha256(&self) -> [u8; 32] {
+        self.sha256
+    }
+}
+
+impl fmt::Debug for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Closed {{ records: {}, bytes: {}, crc32c: {:08x}, sha256: ", self.records, self.bytes, self.crc32c)?;
+        self.sha256.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(" }")
+    }
+}
+
+/// Writes a file to any sink.
+///
+/// A file is a file once [`close`](Self::close) has returned; a writer that is dropped leaves bytes that no reader takes. The sink is
+/// written in pieces of about 256 KiB, so it need not be buffered. The writer is `Send` when the sink is.
+///
+/// ```
+/// use array_record::{Options, Writer};
+/// let mut writer = Writer::new(Vec::new(), &"group_size:1,zstd:3".parse::<Options>()?)?;
+/// writer.write_record(b"first")?;
+/// writer.write_record(b"")?;
+/// let (closed, file) = writer.close()?;
+/// assert_eq!((closed.records(), closed.bytes()), (2, file.len() as u64));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Writer<W: Write> {
+    sink: Sink<W>,
+    options: Options,
+    encoder: ChunkEncoder,
+    /// The records of the chunk in the making: sizes as varints, values one after another.
+    sizes: Vec<u8>,
+    values: Vec<u8>,
+    grouped: u32,
+    chunk: Vec<u8>,
+    index: Index,
+    failed: bool,
+}
+
+/// The footer's entries, already encoded: about a dozen bytes a chunk.
+#[derive(Default)]
+struct Index {
+    sizes: Vec<u8>,
+    values: Vec<u8>,
+    chunks: u64,
+    records: u64,
+}
+
+impl Index {
+    fn push(&mut self, entry: Entry) {
+        put_varint(&mut self.sizes, entry.encoded_bytes() as u64);
+        entry.encode(&mut self.values);
+        self.chunks += 1;
+        self.records += entry.records;
+    }
+}
+
+/// Memory that one large chunk left behind is given back above this size.
+const KEPT_CHUNK_BYTES: usize = 4 << 20;
+
+impl<W: Write> Writer<W> {
+    /// Starts a file. `transpose` is refused: such files are read, never written.
+    pub fn new(sink: W, options: &Options) -> Result<Self, WriteError> {
+        if options.transpose() {
+            return Err(WriteError::Unsupported { option: "transpose", fix: "leave it out, or raise `group_size` for a denser file" });
+        }
+        let mut sink = Sink::new(sink);
+        let signature = ChunkHeader::of(crate::layout::kind::SIGNATURE, &[], 0, 0).encode();
+        sink.chunk(&signature, 0, 0)?;
+        Ok(Self {
+            sink,
+            options: options.clone(),
+            encoder: ChunkEncoder::new(options)?,
+            sizes: Vec::new(),
+            values: Vec::new(),
+            grouped: 0,
+            chunk: Vec::new(),
+            index: Index::default(),
+            failed: false,
+        })
+    }
+
+    /// Appends a record.
+    pub fn write_record(&mut self, record: &[u8]) -> Result<(), WriteError> {
+        if self.failed {
+            return Err(WriteError::Failed);
+        }
+        if record.len() > MAX_RECORD_BYTES {
+            return Err(WriteError::RecordTooLong(record.len()));
+        }
+        put_varint(&mut self.sizes, record.len() as u64);
+        self.grouped += 1;
+        // A chunk of one record is encoded from the caller's bytes.
+        if self.options.group_size() == 1 {
+            return self.encode(Some(record));
+        }
+        self.values.extend_from_slice(record);
+        if self.grouped >= self.options.group_size() { self.encode(None) } else { Ok(()) }
+    }
+
+    /// Encodes and writes the chunk in the making.
+    fn encode(&mut self, record: Option<&[u8]>) -> Result<(), WriteError> {
+        let values = record.unwrap_or(&self.values);
+        let records = u64::from(self.grouped);
+        let decoded_bytes = values.len() as u64;
+        self.chunk.clear();
+        // Cleared at the end: a failure on the way leaves the writer unusable.
+        self.failed = true;
+        let data_bytes = self.encoder.encode(&self.sizes, values, records, &mut self.chunk)?;
+        let offset_bytes = self.sink.chunk(&self.chunk, data_bytes, records)?;
+        if self.options.pad_to_block_boundary() {
+            self.sink.pad_to_block()?;
+        }
+        self.index.push(Entry { offset_bytes, decoded_bytes, records });
+        self.sizes.clear();
+        self.values.clear();
+        self.grouped = 0;
+        if self.chunk.capacity() > KEPT_CHUNK_BYTES {
+            self.chunk = Vec::new();
+        }
+        self.failed = false;
+        Ok(())
+    }
+
+    /// Records written so far.
+    pub fn records(&self) -> u64 {
+        self.index.records + u64::from(self.grouped)
+    }
+
+    /// Writes footer and postscript, flushes the sink and gives it back with the proof.
+    ///
+    /// A file without records is a valid file of 128 KiB.
+    pub fn close(mut self) -> Result<(Closed, W), WriteError> {
+        if self.failed {
+            return Err(WriteError::Failed);
+        }
+        if self.grouped > 0 {
+            self.encode(None)?;
+        }
+        let footer_offset_bytes = self.sink.position();
+        let metadata = Metadata { chunks: self.index.chunks, records: self.index.records, writer_options: Some(self.options.as_written()) }.encode();
+        let mut sizes = Vec::with_capacity(self.index.sizes.len() + 2);
+        put_varint(&mut sizes, metadata.len() as u64);
+        sizes.append(&mut self.index.sizes);
+        let mut values = metadata;
+        values.append(&mut self.index.values);
+        self.chunk.clear();
+        let records = self.index.chunks + 1;
+        let data_bytes = self.encoder.encode(&sizes, &values, records, &mut self.chunk)?;
+        self.sink.chunk(&self.chunk, data_bytes, records)?;
+        self.sink.pad_to_block()?;
+
+        let postscript = Postscript::encode(footer_offset_bytes);
+        let size = u8::try_from(postscript.len()).unwrap_or(u8::MAX);
+        self.chunk.clear();
+        let mut plain = ChunkEncoder::new(&Options::uncompressed())?;
+        let data_bytes = plain.encode(&[size; 3], &postscript.repeat(3), 3, &mut self.chunk)?;
+        self.sink.chunk(&self.chunk, data_bytes, 3)?;
+        self.sink.pad_to_block()?;
+        let records = self.index.records;
+        let (passed, inner) = self.sink.finish()?;
+        Ok((Closed { records, bytes: passed.bytes, crc32c: passed.crc32c, sha256: passed.sha256 }, inner))
+    }
+}
+
+impl<W: Write> fmt::Debug for Writer<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("options", &self.options).field("records", &self.records()).finish_non_exhaustive()
+    }
+}
