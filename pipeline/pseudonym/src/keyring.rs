@@ -1,0 +1,424 @@
+//! Keyring files: wrapped root keys by version, and how a root key is made and unwrapped.
+//!
+//! A keyring file is JSON, holds nothing secret, and is useless without the KMS key that it names:
+//!
+//! ```json
+//! {
+//!   "apiVersion": "perimeter/v1",
+//!   "kind": "Keyring",
+//!   "id": "person",
+//!   "provider": "awsKms",
+//!   "keyId": "alias/perimeter-person",
+//!   "versions": [{
+//!     "version": 1,
+//!     "state": "active",
+//!     "created": "2026-11-30T12:00:00Z",
+//!     "wrapped": {"run": "AQID…", "reveal": "AQID…", "serve": "AQID…"},
+//!     "encryptionContext": {"app": "perimeter", "keyring": "person", "keyVersion": "1"},
+//!     "commitment": "kx3v…"
+//!   }]
+//! }
+//! ```
+//!
+//! `wrapped` holds the same root key once per [`Purpose`]; each wrap's encryption context is the one shown and the `purpose` that
+//! it stands under, so that IAM can allow runs and refuse reveals. The context in the file is for auditors: the one that is sent
+//! is computed, and a file that shows another is refused.
+use crate::derive::{Label, RootKey};
+use crate::kms::{EncryptionContext, Kms, KmsError};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use subtle::ConstantTimeEq;
+
+/// A validated keyring file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyringFile {
+    id: String,
+    provider: Provider,
+    versions: Vec<KeyVersion>,
+}
+
+/// One root key of a keyring, wrapped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyVersion {
+    version: u32,
+    state: State,
+    created: String,
+    wrapped: BTreeMap<Purpose, Vec<u8>>,
+    commitment: [u8; 32],
+}
+
+/// Who wraps a keyring's root keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Provider {
+    /// AWS KMS.
+    AwsKms {
+        /// Key id, ARN or alias.
+        key_id: String,
+    },
+    /// A key file beside the keyring.
+    Local,
+}
+
+/// What a key version may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum State {
+    /// Makes tokens.
+    Active,
+    /// Makes no more tokens, still reveals.
+    Retired,
+    /// Its wraps are gone, and with them every way back.
+    Destroyed,
+}
+
+/// What a root key is unwrapped for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Purpose {
+    /// A job that pseudonymizes.
+    Run,
+    /// Re-identification of tokens.
+    Reveal,
+    /// Tokens at serving time.
+    Serve,
+}
+
+impl Purpose {
+    /// In the order in which they are wrapped.
+    pub const ALL: [Self; 3] = [Self::Run, Self::Reveal, Self::Serve];
+
+    /// The name in file and encryption context.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Reveal => "reveal",
+            Self::Serve => "serve",
+        }
+    }
+}
+
+/// Why bytes are no keyring file. Whoever wrote the file has to act; places are given, contents never.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyringError {
+    /// No JSON, or a key is missing, unknown or of the wrong type.
+    #[error("the keyring file is malformed at line {line}, column {column}")]
+    Malformed {
+        /// Line, from 1; 0 when it is not known.
+        line: usize,
+        /// Column, from 1; 0 when it is not known.
+        column: usize,
+    },
+    /// Something in it contradicts the format or itself.
+    #[error("the keyring file is invalid: {what}")]
+    Invalid {
+        /// Which rule is broken.
+        what: &'static str,
+    },
+}
+
+/// Why there is no root key.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The KMS gave nothing.
+    #[error(transparent)]
+    Kms(#[from] KmsError),
+    /// An id is 1 to 128 ASCII letters, digits, `.`, `_` or `-`.
+    #[error("a keyring id is 1 to 128 ASCII letters, digits, '.', '_' or '-'")]
+    BadId,
+    /// The file was made with another kind of provider than the one it is opened with.
+    #[error("the keyring was made with another KMS provider than the job names")]
+    WrongProvider,
+    /// No such version.
+    #[error("the keyring has no version {version}")]
+    NoSuchVersion {
+        /// The one asked for.
+        version: u32,
+    },
+    /// No version is active.
+    #[error("the keyring has no active version")]
+    NoActiveVersion,
+    /// A retired version makes no tokens.
+    #[error("version {version} of the keyring is retired: it reveals tokens and makes none")]
+    Retired {
+        /// The one asked for.
+        version: u32,
+    },
+    /// A destroyed version is gone.
+    #[error("version {version} of the keyring is destroyed")]
+    Destroyed {
+        /// The one asked for.
+        version: u32,
+    },
+    /// The version has no wrap for this purpose.
+    #[error("version {version} of the keyring is not wrapped for this purpose ({})", purpose.as_str())]
+    NotWrapped {
+        /// The one asked for.
+        version: u32,
+        /// The purpose asked for.
+        purpose: Purpose,
+    },
+    /// What the KMS unwrapped is not the key that the file commits to: the file was tampered with.
+    #[error("the unwrapped key is not the one that version {version} of the keyring commits to")]
+    Commitment {
+        /// The one asked for.
+        version: u32,
+    },
+}
+
+/// Makes a keyring with one active version, wrapped for every purpose: one `GenerateDataKey` and one `Encrypt` for each further purpose.
+///
+/// # Errors
+/// [`KeyError::BadId`], or what the KMS says.
+pub async fn create_keyring(kms: &dyn Kms, id: &str) -> Result<KeyringFile, KeyError> {
+    if !valid_id(id) {
+        return Err(KeyError::BadId);
+    }
+    let version = new_version(kms, id, 1).await?;
+    Ok(KeyringFile { id: id.to_owned(), provider: kms.provider(), versions: vec![version] })
+}
+
+async fn new_version(kms: &dyn Kms, keyring: &str, version: u32) -> Result<KeyVersion, KeyError> {
+    let context = |purpose| EncryptionContext { keyring: keyring.to_owned(), version, purpose };
+    let made = kms.generate_data_key(&context(Purpose::Run)).await?;
+    let mut wrapped = BTreeMap::from([(Purpose::Run, made.wrapped)]);
+    for purpose in [Purpose::Reveal, Purpose::Serve] {
+        wrapped.insert(purpose, kms.encrypt(&made.root, &context(purpose)).await?);
+    }
+    let created = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+    Ok(KeyVersion { version, state: State::Active, created, wrapped, commitment: commitment(&RootKey::new(made.root, keyring, version)) })
+}
+
+/// Unwraps the root key of `version` (the newest active one when `None`) with one KMS call, and checks it against the file's commitment.
+///
+/// # Errors
+/// See [`KeyError`]. A retired version is unwrapped for reveal and serve only.
+pub async fn unwrap_root(kms: &dyn Kms, file: &KeyringFile, version: Option<u32>, purpose: Purpose) -> Result<RootKey, KeyError> {
+    if !same_kind(&kms.provider(), &file.provider) {
+        return Err(KeyError::WrongProvider);
+    }
+    let entry = match version {
+        Some(version) => file.version(version).ok_or(KeyError::NoSuchVersion { version })?,
+        None => file.newest_active().ok_or(KeyError::NoActiveVersion)?,
+    };
+    let version = entry.version;
+    match (entry.state, purpose) {
+        (State::Destroyed, _) => return Err(KeyError::Destroyed { version }),
+        (State::Retired, Purpose::Run) => return Err(KeyError::Retired { version }),
+        (State::Active | State::Retired, _) => {}
+    }
+    let wrapped = entry.wrapped.get(&purpose).ok_or(KeyError::NotWrapped { version, purpose })?;
+    let root = kms.decrypt(wrapped, &EncryptionContext { keyring: file.id.clone(), version, purpose }).await?;
+    let root = RootKey::new(root, &file.id, version);
+    if !bool::from(commitment(&root).ct_eq(&entry.commitment)) {
+        return Err(KeyError::Commitment { version });
+    }
+    Ok(root)
+}
+
+/// A hash of the root key, the keyring and the version under a label of its own. Neither wrap (AES-GCM) commits to its key:
+/// without this, a forged file could unwrap to different keys for different readers.
+fn commitment(root: &RootKey) -> [u8; 32] {
+    *root.derive::<32>("", Label::Commitment).expose()
+}
+
+fn same_kind(one: &Provider, other: &Provider) -> bool {
+    matches!((one, other), (Provider::Local, Provider::Local) | (Provider::AwsKms { .. }, Provider::AwsKms { .. }))
+}
+
+fn valid_id(id: &str) -> bool {
+    (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+impl KeyringFile {
+    /// Reads a keyring file.
+    ///
+    /// # Errors
+    /// See [`KeyringError`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, KeyringError> {
+        let file: file::Keyring = serde_json::from_slice(bytes).map_err(|error| KeyringError::Malformed { line: error.line(), column: error.column() })?;
+        file.validate()
+    }
+
+    /// The file's bytes: pretty JSON and a newline, the same for the same keyring.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(&file::Keyring::from(self)).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Who wraps its keys.
+    pub fn provider(&self) -> &Provider {
+        &self.provider
+    }
+
+    /// All versions, ascending.
+    pub fn versions(&self) -> &[KeyVersion] {
+        &self.versions
+    }
+
+    /// One version.
+    pub fn version(&self, version: u32) -> Option<&KeyVersion> {
+        self.versions.iter().find(|entry| entry.version == version)
+    }
+
+    /// The newest version that makes tokens.
+    pub fn newest_active(&self) -> Option<&KeyVersion> {
+        self.versions.iter().rev().find(|entry| entry.state == State::Active)
+    }
+}
+
+impl KeyVersion {
+    /// Its number, from 1.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Its state.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// When it was made: RFC 3339, UTC.
+    pub fn created(&self) -> &str {
+        &self.created
+    }
+
+    /// The purposes that it is wrapped for.
+    pub fn purposes(&self) -> impl Iterator<Item = Purpose> {
+        self.wrapped.keys().copied()
+    }
+}
+
+/// The file as it is written.
+mod file {
+    use super::{
+        BTreeMap, Deserialize, EncryptionContext, Engine, KeyVersion, KeyringError, KeyringFile, Provider, Purpose, STANDARD, Serialize, State, valid_id,
+    };
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    pub struct Keyring {
+        api_version: String,
+        kind: String,
+        id: String,
+        provider: ProviderName,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        key_id: Option<String>,
+        versions: Vec<Version>,
+    }
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum ProviderName {
+        AwsKms,
+        Local,
+    }
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Version {
+        version: u32,
+        state: State,
+        created: String,
+        wrapped: BTreeMap<Purpose, String>,
+        encryption_context: Context,
+        commitment: String,
+    }
+
+    #[derive(Serialize, Deserialize, PartialEq)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Context {
+        app: String,
+        keyring: String,
+        key_version: String,
+    }
+
+    impl Context {
+        fn of(keyring: &str, version: u32) -> Self {
+            Self { app: EncryptionContext::APP.to_owned(), keyring: keyring.to_owned(), key_version: version.to_string() }
+        }
+    }
+
+    impl From<&KeyringFile> for Keyring {
+        fn from(keyring: &KeyringFile) -> Self {
+            let (provider, key_id) = match &keyring.provider {
+                Provider::AwsKms { key_id } => (ProviderName::AwsKms, Some(key_id.clone())),
+                Provider::Local => (ProviderName::Local, None),
+            };
+            let versions = keyring.versions.iter().map(|entry| Version {
+                version: entry.version,
+                state: entry.state,
+                created: entry.created.clone(),
+                wrapped: entry.wrapped.iter().map(|(&purpose, bytes)| (purpose, STANDARD.encode(bytes))).collect(),
+                encryption_context: Context::of(&keyring.id, entry.version),
+                commitment: STANDARD.encode(entry.commitment),
+            });
+            Self { api_version: "perimeter/v1".into(), kind: "Keyring".into(), id: keyring.id.clone(), provider, key_id, versions: versions.collect() }
+        }
+    }
+
+    impl Keyring {
+        pub fn validate(self) -> Result<KeyringFile, KeyringError> {
+            let invalid = |what| Err(KeyringError::Invalid { what });
+            if self.api_version != "perimeter/v1" {
+                return invalid("apiVersion is not perimeter/v1");
+            }
+            if self.kind != "Keyring" {
+                return invalid("kind is not Keyring");
+            }
+            if !valid_id(&self.id) {
+                return invalid("id is not 1 to 128 ASCII letters, digits, '.', '_' or '-'");
+            }
+            let provider = match (self.provider, self.key_id) {
+                (ProviderName::AwsKms, Some(key_id)) if !key_id.is_empty() => Provider::AwsKms { key_id },
+                (ProviderName::AwsKms, _) => return invalid("provider awsKms needs a keyId"),
+                (ProviderName::Local, None) => Provider::Local,
+                (ProviderName::Local, Some(_)) => return invalid("provider local has no keyId"),
+            };
+            let mut versions: Vec<KeyVersion> = Vec::with_capacity(self.versions.len());
+            for entry in self.versions {
+                if entry.version <= versions.last().map_or(0, KeyVersion::version) {
+                    return invalid("versions do not ascend from 1");
+                }
+                versions.push(entry.validate(&self.id)?);
+            }
+            if versions.is_empty() {
+                return invalid("there is no version");
+            }
+            Ok(KeyringFile { id: self.id, provider, versions })
+        }
+    }
+
+    impl Version {
+        fn validate(self, keyring: &str) -> Result<KeyVersion, KeyringError> {
+            let invalid = |what| KeyringError::Invalid { what };
+            if self.encryption_context != Context::of(keyring, self.version) {
+                return Err(invalid("an encryptionContext is not that of its keyring and version"));
+            }
+            if chrono::DateTime::parse_from_rfc3339(&self.created).is_err() {
+                return Err(invalid("created is no RFC 3339 time"));
+            }
+            if (self.state == State::Destroyed) != self.wrapped.is_empty() {
+                return Err(invalid("a destroyed version has no wrapped keys and every other one has some"));
+            }
+            let mut wrapped = BTreeMap::new();
+            for (purpose, text) in self.wrapped {
+                // AWS KMS takes at most 6,144 bytes.
+                let bytes = STANDARD.decode(text).ok().filter(|bytes| (1..=6144).contains(&bytes.len()));
+                wrapped.insert(purpose, bytes.ok_or(invalid("a wrapped key is not base64 of 1 to 6144 bytes"))?);
+            }
+            let commitment = STANDARD.decode(self.commitment).ok().and_then(|bytes| bytes.try_into().ok());
+            let commitment = commitment.ok_or(invalid("a commitment is not base64 of 32 bytes"))?;
+            Ok(KeyVersion { version: self.version, state: self.state, created: self.created, wrapped, commitment })
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Transforms on values. Columns, nulls and rejected rows are the caller's.
+//!
+//! | transform | type | reversible |
+//! |---|---|---|
+//! | `cryptoHash` | [`CryptoHash`], HMAC-SHA256 | no |
+//! | `cryptoDeterministic` | [`CryptoDeterministic`], AES-256-SIV | [`CryptoDeterministic::open`] |
+//! | `cryptoReplaceFfxFpe` | [`Ff1Digits`], FF1 | [`Ff1Digits::open`] |
+//! | `dateShift` | [`DateShift`], with [`Context`] beside it | no |
+//! | `characterMask`, `truncate` | [`CharacterMask`], [`Truncate`] | no |
+//!
+//! A text transform appends its result to a byte vector that the caller reuses, and allocates nothing itself once its buffers have
+//! grown. [`TextTransform`] is any of them, for a single dispatch per distinct value. All are `Send` and `Clone`: a thread takes
+//! its own copy.
+mod canonicalize;
+mod date_shift;
+mod deterministic;
+mod digits;
+mod ff1;
+mod hash;
+mod mask;
+
+pub use canonicalize::{Canonicalize, Canonicalizer};
+pub use date_shift::{Context, DateShift, DateShiftOptions};
+pub use deterministic::{CryptoDeterministic, token_version};
+pub use digits::{CheckDigit, Ff1Digits, Ff1Options};
+pub use hash::{CryptoHash, CryptoHashOptions, Encoding};
+pub use mask::{CharacterMask, Truncate};
+
+/// Why a value gets no token. Holds nothing of the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum ValueRefused {
+    /// Nothing is left to transform: the value is empty, or becomes so by canonicalization. All such values would share a token.
+    #[error("nothing is left of the value after canonicalization")]
+    Empty,
+    /// A digit of another script.
+    #[error("the value has a digit that is not ASCII")]
+    NonAsciiDigit,
+    /// Something that is neither digit nor separator where FF1 replaces digits only: it would leave as it is.
+    #[error("the value has a character that is neither a digit nor a separator")]
+    UnexpectedCharacter,
+    /// Fewer than 10^6 values would share the format (SP 800-38G r1).
+    #[error("too few digits are left to encrypt")]
+    DomainTooSmall,
+    /// Not the length that the check digit's type has.
+    #[error("the value has not the length of its type")]
+    WrongLength,
+    /// More than 256 digits to encrypt, or a value of more than 16 MiB.
+    #[error("the value is too long")]
+    TooLong,
+    /// The check digit is wrong: it could not be restored.
+    #[error("the check digit is wrong")]
+    CheckDigit,
+}
+
+impl ValueRefused {
+    /// Kebab-case, stable: the code that reports and manifests count.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Empty => "empty-value",
+            Self::NonAsciiDigit => "non-ascii-digit",
+            Self::UnexpectedCharacter => "unexpected-character",
+            Self::DomainTooSmall => "domain-too-small",
+            Self::WrongLength => "wrong-length",
+            Self::TooLong => "value-too-long",
+            Self::CheckDigit => "check-digit",
+        }
+    }
+}
+
+/// Why a token does not open. One opaque variant for everything cryptographic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenRefused {
+    /// Not a token of this key, join domain and transform, or altered.
+    #[error("the token was not made by this key and transform")]
+    Rejected,
+    /// The token names another key version.
+    #[error("the token was made by another key version")]
+    OtherVersion,
+}
+
+/// Any transform of text to text.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum TextTransform {
+    /// HMAC-SHA256.
+    CryptoHash(CryptoHash),
+    /// AES-256-SIV.
+    CryptoDeterministic(CryptoDeterministic),
+    /// FF1 over digits.
+    Ff1Digits(Ff1Digits),
+    /// Masked characters.
+    CharacterMask(CharacterMask),
+    /// The first characters.
+    Truncate(Truncate),
+}
+
+impl TextTransform {
+    /// Appends the transformed `value` to `out`; what is appended is UTF-8. `out` is as before when the value is refused.
+    ///
+    /// # Errors
+    /// See [`ValueRefused`].
+    #[inline]
+    pub fn apply(&mut self, value: &str, out: &mut Vec<u8>) -> Result<(), ValueRefused> {
+        match self {
+            Self::CryptoHash(transform) => transform.apply(value, out),
+            Self::CryptoDeterministic(transform) => transform.apply(value, out),
+            Self::Ff1Digits(transform) => transform.apply(value, out),
+            Self::CharacterMask(transform) => transform.apply(value, out),
+            Self::Truncate(transform) => transform.apply(value, out),
+        }
+    }
+}

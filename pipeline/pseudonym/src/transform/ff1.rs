@@ -1,0 +1,354 @@
+//! FF1 (NIST SP 800-38G, and revision 1 for the smallest domain), in fixed-width integers over the `aes` crate.
+//!
+//! The standard's steps 6.i to 6.ix for half strings of up to 96 bits fit in one block of output and one `u128`; for up to 32 bits
+//! the reduction fits in `u64`. Longer strings (to 256 numerals) use limbs of the largest power of the radix that fits in 32 bits.
+//! Nothing here allocates.
+use super::ValueRefused;
+use aes::cipher::consts::U16;
+use aes::cipher::{Array, BlockCipherEncrypt, BlockSizeUser};
+
+/// The longest string, in numerals: a bound on the work for one value.
+pub(crate) const MAX_NUMERALS: usize = 256;
+/// The smallest domain (SP 800-38G r1, second draft, section 5.1).
+pub(crate) const MIN_DOMAIN: u128 = 1_000_000;
+
+const ROUNDS: u8 = 10;
+const MAX_HALF: usize = MAX_NUMERALS / 2;
+/// A half of 128 numerals of 16 bits.
+const MAX_HALF_BYTES: usize = MAX_HALF * 2;
+
+/// FF1 with one key and radix, for tweaks that share a prefix.
+#[derive(Clone)]
+pub(crate) struct Ff1<C> {
+    cipher: C,
+    radix: u32,
+    prefix: Box<[u8]>,
+    shape: Shape,
+}
+
+/// What depends only on the lengths of string and tweak; the last one is kept, since the values of a column are alike.
+#[derive(Clone)]
+struct Shape {
+    numerals: usize,
+    tweak_bytes: usize,
+    /// `u` of the standard, the length of the first half.
+    left: usize,
+    /// `b`: bytes of the longer half as an integer.
+    bytes: usize,
+    /// radix^u and radix^v where half strings are integers of at most 96 bits.
+    moduli: Option<(u128, u128)>,
+    /// The CBC-MAC over P and the tweak's prefix.
+    state: u128,
+}
+
+impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
+    /// `radix` is 2 to 65,536; `prefix` is what all tweaks begin with, a multiple of 16 bytes.
+    pub(crate) fn new(cipher: C, radix: u32, prefix: &[u8]) -> Self {
+        assert!((2..=1 << 16).contains(&radix) && prefix.len().is_multiple_of(16), "the radix and the prefix are constants of the caller");
+        let shape = Shape { numerals: 0, tweak_bytes: 0, left: 0, bytes: 0, moduli: None, state: 0 };
+        Self { cipher, radix, prefix: prefix.into(), shape }
+    }
+
+    /// Encrypts `string`, numerals below the radix with the most significant first, in place. The tweak is the prefix and `tail`.
+    pub(crate) fn encrypt(&mut self, tail: &[u8], string: &mut [u16]) -> Result<(), ValueRefused> {
+        self.run(tail, string, true)
+    }
+
+    /// Undoes [`Self::encrypt`].
+    pub(crate) fn decrypt(&mut self, tail: &[u8], string: &mut [u16]) -> Result<(), ValueRefused> {
+        self.run(tail, string, false)
+    }
+
+    fn run(&mut self, tail: &[u8], string: &mut [u16], forward: bool) -> Result<(), ValueRefused> {
+        if string.len() != self.shape.numerals || self.prefix.len() + tail.len() != self.shape.tweak_bytes {
+            self.shape = self.shape_of(string.len(), tail.len())?;
+        }
+        if string.iter().any(|&numeral| u32::from(numeral) >= self.radix) {
+            return Err(ValueRefused::UnexpectedCharacter);
+        }
+        match self.shape.moduli {
+            Some(moduli) => self.run_short(tail, string, moduli, forward),
+            None => self.run_long(tail, string, forward),
+        }
+        Ok(())
+    }
+
+    fn shape_of(&self, numerals: usize, tail_bytes: usize) -> Result<Shape, ValueRefused> {
+        if numerals > MAX_NUMERALS {
+            return Err(ValueRefused::TooLong);
+        }
+        let domain = (0..numerals).try_fold(1u128, |product, _| product.checked_mul(u128::from(self.radix)));
+        if numerals < 2 || domain.is_some_and(|domain| domain < MIN_DOMAIN) {
+            return Err(ValueRefused::DomainTooSmall);
+        }
+        let tweak_bytes = self.prefix.len() + tail_bytes;
+        let Ok(tweak_length) = u32::try_from(tweak_bytes) else { return Err(ValueRefused::TooLong) };
+        let left = numerals / 2;
+        let right = numerals - left;
+        // ceil(v log2 radix) is the bit length of the largest half: counted, since floating point errs at powers of two.
+        let bits = Limbs::largest(self.radix, right).bit_length();
+        let moduli = (bits <= 96).then(|| {
+            let power = |exponent: usize| (0..exponent).fold(1u128, |product, _| product * u128::from(self.radix));
+            (power(left), power(right))
+        });
+        let mut p = [1, 2, 1, 0, 0, 0, ROUNDS, left as u8, 0, 0, 0, 0, 0, 0, 0, 0];
+        p[3..6].copy_from_slice(&self.radix.to_be_bytes()[1..]);
+        p[8..12].copy_from_slice(&(numerals as u32).to_be_bytes());
+        p[12..].copy_from_slice(&tweak_length.to_be_bytes());
+        let mut state = self.block(u128::from_be_bytes(p));
+        for block in self.prefix.as_chunks::<16>().0 {
+            state = self.block(state ^ u128::from_be_bytes(*block));
+        }
+        Ok(Shape { numerals, tweak_bytes, left, bytes: bits.div_ceil(8), moduli, state })
+    }
+
+    #[inline(always)]
+    fn block(&self, block: u128) -> u128 {
+        let mut block = Array::from(block.to_be_bytes());
+        self.cipher.encrypt_block(&mut block);
+        u128::from_be_bytes(block.into())
+    }
+
+    /// The CBC-MAC state over all blocks of Q that are the same in every round, and what stands in front of the round's own bytes
+    /// in the rest: `rest` begins with tweak and padding, and ends with the round number and NUM(B), both left zero.
+    fn absorb<'a>(&self, tail: &[u8], rest: &'a mut [u8; 16 + 16 + MAX_HALF_BYTES]) -> (u128, &'a mut [u8]) {
+        let own = 1 + self.shape.bytes;
+        let padding = (16 - (tail.len() + own) % 16) % 16;
+        let fixed = tail.len() + padding;
+        let mut state = self.shape.state;
+        let (blocks, remainder) = tail.as_chunks::<16>();
+        for block in blocks {
+            state = self.block(state ^ u128::from_be_bytes(*block));
+        }
+        let mut fixed = fixed - blocks.len() * 16;
+        rest[..remainder.len()].copy_from_slice(remainder);
+        if fixed >= 16 {
+            // The tweak ends inside a block that the round's bytes do not reach.
+            let (block, _) = rest.as_chunks_mut::<16>();
+            state = self.block(state ^ u128::from_be_bytes(block[0]));
+            block[0] = [0; 16];
+            fixed -= 16;
+        }
+        (state, &mut rest[..fixed + own])
+    }
+
+    fn run_short(&self, tail: &[u8], string: &mut [u16], (left_modulus, right_modulus): (u128, u128), forward: bool) {
+        let mut rest = [0; 16 + 16 + MAX_HALF_BYTES];
+        let (state, rest) = self.absorb(tail, &mut rest);
+        // 1 + b is at most 13: the round's bytes and what precedes them in their block are one block.
+        let base = state ^ u128::from_be_bytes(rest.try_into().unwrap_or_default());
+        let (left, right) = string.split_at_mut(self.shape.left);
+        let (mut a, mut b) = (self.number(left), self.number(right));
+        let output_shift = 128 - 8 * (4 * self.shape.bytes.div_ceil(4) + 4);
+        let round_shift = 8 * self.shape.bytes;
+        let narrow = output_shift == 64;
+        let function = |round: u8, half: u128, modulus: u128| {
+            let y = self.block(base ^ (u128::from(round) << round_shift) ^ half) >> output_shift;
+            if narrow { u128::from(y as u64 % modulus as u64) } else { y % modulus }
+        };
+        if forward {
+            for round in 0..ROUNDS {
+                let modulus = if round % 2 == 0 { left_modulus } else { right_modulus };
+                let sum = a + function(round, b, modulus);
+                (a, b) = (b, if sum >= modulus { sum - modulus } else { sum });
+            }
+        } else {
+            for round in (0..ROUNDS).rev() {
+                let modulus = if round % 2 == 0 { left_modulus } else { right_modulus };
+                let y = function(round, a, modulus);
+                (a, b) = (if b >= y { b - y } else { b + modulus - y }, a);
+            }
+        }
+        self.numerals(a, left);
+        self.numerals(b, right);
+    }
+
+    fn number(&self, numerals: &[u16]) -> u128 {
+        numerals.iter().fold(0, |number, &numeral| number * u128::from(self.radix) + u128::from(numeral))
+    }
+
+    fn numerals(&self, number: u128, numerals: &mut [u16]) {
+        match u64::try_from(number) {
+            Ok(mut number) => {
+                for numeral in numerals.iter_mut().rev() {
+                    *numeral = (number % u64::from(self.radix)) as u16;
+                    number /= u64::from(self.radix);
+                }
+            }
+            Err(_) => {
+                let mut number = number;
+                for numeral in numerals.iter_mut().rev() {
+                    *numeral = (number % u128::from(self.radix)) as u16;
+                    number /= u128::from(self.radix);
+                }
+            }
+        }
+    }
+
+    fn run_long(&self, tail: &[u8], string: &mut [u16], forward: bool) {
+        let mut rest = [0; 16 + 16 + MAX_HALF_BYTES];
+        let (state, rest) = self.absorb(tail, &mut rest);
+        let (left, right) = string.split_at_mut(self.shape.left);
+        let (mut a, mut b) = (Limbs::read(self.radix, left), Limbs::read(self.radix, right));
+        let output_bytes = 4 * self.shape.bytes.div_ceil(4) + 4;
+        let own = rest.len() - self.shape.bytes - 1;
+        let mut function = |round: u8, half: &Limbs, numerals: usize| {
+            rest[own] = round;
+            half.write_bytes(&mut rest[own + 1..]);
+            let mut r = state;
+            for block in rest.as_chunks::<16>().0 {
+                r = self.block(r ^ u128::from_be_bytes(*block));
+            }
+            let mut y = Limbs::zero(self.radix, numerals);
+            for start in (0..output_bytes).step_by(16) {
+                let block = if start == 0 { r } else { self.block(r ^ (start as u128 / 16)) };
+                for word in block.to_be_bytes().as_chunks::<4>().0.iter().take((output_bytes - start) / 4) {
+                    y.shift_in(u32::from_be_bytes(*word));
+                }
+            }
+            y
+        };
+        let (left_length, right_length) = (left.len(), right.len());
+        if forward {
+            for round in 0..ROUNDS {
+                let y = function(round, &b, if round % 2 == 0 { left_length } else { right_length });
+                a = a.plus(&y);
+                std::mem::swap(&mut a, &mut b);
+            }
+        } else {
+            for round in (0..ROUNDS).rev() {
+                let y = function(round, &a, if round % 2 == 0 { left_length } else { right_length });
+                b = b.minus(&y);
+                std::mem::swap(&mut a, &mut b);
+            }
+        }
+        a.write(left);
+        b.write(right);
+    }
+}
+
+/// An integer modulo radix^numerals, in limbs of the largest power of the radix that fits in 32 bits, least significant first.
+#[derive(Clone)]
+struct Limbs {
+    radix: u32,
+    /// Numerals of a full limb.
+    width: usize,
+    numerals: usize,
+    limbs: [u32; MAX_HALF],
+}
+
+impl Limbs {
+    fn zero(radix: u32, numerals: usize) -> Self {
+        let mut width = 1;
+        while u64::from(radix).pow(width as u32 + 1) <= 1 << 32 {
+            width += 1;
+        }
+        Self { radix, width, numerals, limbs: [0; MAX_HALF] }
+    }
+
+    fn largest(radix: u32, numerals: usize) -> Self {
+        let mut number = Self::zero(radix, numerals);
+        for index in 0..number.count() {
+            number.limbs[index] = (number.base(index) - 1) as u32;
+        }
+        number
+    }
+
+    fn read(radix: u32, numerals: &[u16]) -> Self {
+        let mut number = Self::zero(radix, numerals.len());
+        for (limb, group) in number.limbs.iter_mut().zip(numerals.rchunks(number.width)) {
+            *limb = group.iter().fold(0, |limb, &numeral| limb * radix + u32::from(numeral));
+        }
+        number
+    }
+
+    fn write(&self, numerals: &mut [u16]) {
+        for (&limb, group) in self.limbs.iter().zip(numerals.rchunks_mut(self.width)) {
+            let mut limb = limb;
+            for numeral in group.iter_mut().rev() {
+                *numeral = (limb % self.radix) as u16;
+                limb /= self.radix;
+            }
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.numerals.div_ceil(self.width)
+    }
+
+    /// What limb `index` counts up to: the last one holds the numerals that are left over.
+    fn base(&self, index: usize) -> u64 {
+        let numerals = self.width.min(self.numerals - index * self.width);
+        u64::from(self.radix).pow(numerals as u32)
+    }
+
+    /// `self` · 2^32 + `word`, reduced: products of two 32-bit numbers and a carry fit in 64 bits.
+    fn shift_in(&mut self, word: u32) {
+        let mut carry = u64::from(word);
+        for index in 0..self.count() {
+            let (base, sum) = (self.base(index), (u64::from(self.limbs[index]) << 32) + carry);
+            self.limbs[index] = (sum % base) as u32;
+            carry = sum / base;
+        }
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        let mut result = self.clone();
+        let mut carry = 0;
+        for index in 0..self.count() {
+            let (base, sum) = (self.base(index), u64::from(self.limbs[index]) + u64::from(other.limbs[index]) + carry);
+            result.limbs[index] = (sum % base) as u32;
+            carry = sum / base;
+        }
+        result
+    }
+
+    fn minus(&self, other: &Self) -> Self {
+        let mut result = self.clone();
+        let mut borrow = 0;
+        for index in 0..self.count() {
+            let (base, right) = (self.base(index), u64::from(other.limbs[index]) + borrow);
+            let left = u64::from(self.limbs[index]);
+            borrow = u64::from(left < right);
+            result.limbs[index] = (left + borrow * base - right) as u32;
+        }
+        result
+    }
+
+    /// The integer, big-endian, filling `bytes` from the end. It must fit.
+    fn write_bytes(&self, bytes: &mut [u8]) {
+        let (words, count) = self.words();
+        bytes.fill(0);
+        let little_endian = words[..count].iter().flat_map(|word| word.to_le_bytes());
+        for (byte, value) in bytes.iter_mut().rev().zip(little_endian) {
+            *byte = value;
+        }
+    }
+
+    fn bit_length(&self) -> usize {
+        let (words, count) = self.words();
+        match words[..count].iter().rposition(|&word| word != 0) {
+            Some(top) => top * 32 + 32 - words[top].leading_zeros() as usize,
+            None => 0,
+        }
+    }
+
+    /// The integer in base 2^32, least significant word first, and how many words may be in use.
+    fn words(&self) -> ([u32; MAX_HALF], usize) {
+        let mut words = [0u32; MAX_HALF];
+        let mut used = 0;
+        for index in (0..self.count()).rev() {
+            let (base, mut carry) = (self.base(index), u64::from(self.limbs[index]));
+            for word in &mut words[..used] {
+                let product = u64::from(*word) * base + carry;
+                *word = product as u32;
+                carry = product >> 32;
+            }
+            if carry != 0 {
+                words[used] = carry as u32;
+                used += 1;
+            }
+        }
+        (words, used)
+    }
+}
