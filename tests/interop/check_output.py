@@ -43,9 +43,9 @@ def to_arrays(record):
 def feature_specs(shapes):
     """{(bucket or None, split): (features {name: (dtype, shape)}, records)} of a parsed shapes.json."""
     specs = {}
-    for entry in shapes["shapes"]:
+    for entry in shapes["splits"]:
         features = {f["name"]: (f["dtype"], tuple(f["shape"])) for f in entry["features"]}
-        specs[entry.get("bucket"), entry["split"]] = (features, entry["records"])
+        specs[entry.get("bucket"), entry["name"]] = (features, entry["records"])
     return specs
 
 
