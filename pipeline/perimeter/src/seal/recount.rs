@@ -1,0 +1,68 @@
+//! Reads a finished shard back: is it sound, and does every example have the one shape it must have?
+use super::manifest::Feature;
+use crate::shape::LENGTH;
+use crate::shard::{ListKind, StoredFile, fields};
+use array_record::{ReadError, Reader, Sound, verify};
+use perimeter_contract::job::Dtype;
+
+/// What a sound shard holds.
+#[derive(Clone, Debug)]
+pub(super) struct Recount {
+    pub(super) sound: Sound,
+    /// The sum of `length` in sequence jobs, else the number of records.
+    pub(super) events: u64,
+}
+
+/// What is wrong with a shard.
+#[derive(Debug)]
+pub(super) enum Wrong {
+    /// The file's bytes are damaged, or are not what was written. Structure, never content.
+    Damaged(String),
+    /// It cannot be read for now.
+    Unreadable(std::io::Error),
+    /// The n-th record is not an example of the declared features and shapes.
+    Shape(u64),
+}
+
+/// Re-reads a shard of the split with these features; `bucket` is `None` in row jobs.
+pub(super) fn recount(file: &StoredFile, bucket: Option<u32>, features: &[Feature]) -> Result<Recount, Wrong> {
+    let sound = verify(file).map_err(|damage| match damage.reason {
+        array_record::Reason::Unreadable(error) => Wrong::Unreadable(error),
+        _ => Wrong::Damaged(damage.to_string()),
+    })?;
+    let read_error = |error| match error {
+        ReadError::Io(error) => Wrong::Unreadable(error),
+        error => Wrong::Damaged(error.to_string()),
+    };
+    let reader = Reader::open(file).map_err(read_error)?;
+    let mut records = reader.records(0..sound.records);
+    let (mut events, mut number) = (0_u64, 0_u64);
+    while let Some(record) = records.next_borrowed() {
+        let record = record.map_err(read_error)?;
+        let found = fields(record).map_err(|_| Wrong::Shape(number))?;
+        let matches = found.len() == features.len() && found.iter().zip(features).all(|(found, feature)| is(found, feature));
+        let length = match bucket {
+            None => Some(1),
+            Some(bucket) => {
+                let length = found.iter().find(|field| field.name == LENGTH).and_then(|field| field.scalar);
+                length.and_then(|length| u64::try_from(length).ok()).filter(|length| (1..=u64::from(bucket)).contains(length))
+            }
+        };
+        match length {
+            Some(length) if matches => events = events.saturating_add(length),
+            _ => return Err(Wrong::Shape(number)),
+        }
+        number += 1;
+    }
+    Ok(Recount { sound, events })
+}
+
+fn is(found: &crate::shard::Field<'_>, feature: &Feature) -> bool {
+    let kind = match feature.dtype {
+        Dtype::Float32 => ListKind::Float,
+        Dtype::Int64 => ListKind::Int64,
+        Dtype::Bytes => ListKind::Bytes,
+    };
+    let values = feature.shape.iter().map(|&dimension| dimension as usize).product::<usize>();
+    found.name == feature.name && found.kind == Some(kind) && found.values == values
+}

@@ -1,0 +1,292 @@
+//! A batch's numeric columns as the numbers of an Example: a column at a time, into buffers that are used again.
+use super::layout::{Number, Out, Source, narrow};
+use super::runs::Run;
+use crate::error::{Culprit, Failure, Result};
+use crate::shard::plain;
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
+use arrow::buffer::NullBuffer;
+use arrow::compute::cast;
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
+};
+use perimeter_contract::job::{Encode, Scale};
+
+/// The values of one feature.
+#[derive(Debug)]
+pub(super) enum Values {
+    Floats(Vec<f32>),
+    Ints(Vec<i64>),
+}
+
+impl Values {
+    pub(super) fn of(number: &Number) -> Self {
+        match number.out {
+            Out::Float32 { .. } => Self::Floats(Vec::new()),
+            Out::Int64 { .. } => Self::Ints(Vec::new()),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        match self {
+            Self::Floats(values) => values.clear(),
+            Self::Ints(values) => values.clear(),
+        }
+    }
+
+    /// Appends a range of `other`, which holds the same feature.
+    pub(super) fn append(&mut self, other: &Self, start: usize, end: usize) {
+        match (self, other) {
+            (Self::Floats(values), Self::Floats(other)) => values.extend_from_slice(&other[start..end]),
+            (Self::Ints(values), Self::Ints(other)) => values.extend_from_slice(&other[start..end]),
+            _ => debug_assert!(false, "one feature, one type"),
+        }
+    }
+}
+
+/// Converts the column of one feature, batch after batch.
+#[derive(Debug)]
+pub(super) struct Converter {
+    number: Number,
+    /// The time of the open entity's last event that had one, in the column's unit.
+    previous: Option<i64>,
+    ints: Vec<i64>,
+    floats: Vec<f64>,
+    text: String,
+}
+
+/// What a column holds once read: numbers with nulls beside them.
+enum Raw {
+    Ints,
+    Floats,
+}
+
+impl Converter {
+    pub(super) fn new(number: Number) -> Self {
+        Self { number, previous: None, ints: Vec::new(), floats: Vec::new(), text: String::new() }
+    }
+
+    /// Fills `out` with one value for each row of `column`. `runs` are the batch's entities, for what looks back.
+    pub(super) fn convert(&mut self, column: &ArrayRef, runs: &[Run], out: &mut Values) -> Result<()> {
+        out.clear();
+        let column = plain(column)?;
+        let mut nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
+        let missing = matches!(self.number.out, Out::Float32 { missing: Some(_) } | Out::Int64 { missing: Some(_) });
+        if nulls.is_some() && !missing {
+            return Err(self
+                .fault("missing-feature", "a value is null, and the feature has no `missing`")
+                .help("give the feature `missing`, or reject such rows with `required`")
+                .into());
+        }
+        let raw = self.read(&column, nulls.as_ref())?;
+        if self.number.encode == Encode::SecondsSincePrevious {
+            self.elapse(nulls.as_ref(), runs);
+            // What has no time has no elapsed time, and keeps its `missing`.
+        }
+        // Slots under a null hold anything: make it harmless.
+        if let Some(nulls) = &nulls {
+            for row in (0..nulls.len()).filter(|&row| nulls.is_null(row)) {
+                match raw {
+                    Raw::Ints => self.ints[row] = 0,
+                    Raw::Floats => self.floats[row] = 0.0,
+                }
+            }
+        }
+        match (out, self.number.out) {
+            (Values::Ints(out), Out::Int64 { missing }) => {
+                out.extend_from_slice(&self.ints);
+                fill(out, nulls.take().as_ref(), missing);
+            }
+            (Values::Floats(out), Out::Float32 { missing }) => {
+                match (raw, self.number.scale) {
+                    // Straight to float32: going through float64 would round twice.
+                    #[expect(clippy::cast_precision_loss, reason = "rounding to float32 is what the feature asks for")]
+                    (Raw::Ints, Scale::None) => out.extend(self.ints.iter().map(|&value| value as f32)),
+                    (Raw::Floats, Scale::None) => out.extend(self.floats.iter().map(|&value| narrow(value))),
+                    (raw, Scale::Log1p) => {
+                        if matches!(raw, Raw::Ints) {
+                            self.floats.clear();
+                            #[expect(clippy::cast_precision_loss, reason = "a logarithm is rounded anyway")]
+                            self.floats.extend(self.ints.iter().map(|&value| value as f64));
+                        }
+                        if self.floats.iter().any(|&value| value <= -1.0) {
+                            return Err(self
+                                .fault("log1p-domain", "a value of -1 or less has no `log1p`")
+                                .help("bound the column with `minimum`, or shift it in `prepare`")
+                                .into());
+                        }
+                        out.extend(self.floats.iter().map(|&value| narrow(value.ln_1p())));
+                    }
+                }
+                if !out.iter().all(|value| value.is_finite()) {
+                    return Err(self.fault("not-finite", "a value is not finite as float32").help("bound the column with `minimum` and `maximum`").into());
+                }
+                fill(out, nulls.take().as_ref(), missing);
+            }
+            _ => debug_assert!(false, "one feature, one type"),
+        }
+        Ok(())
+    }
+
+    /// A mistake of the data, without the value that made it.
+    fn fault(&self, code: &'static str, what: &str) -> Failure {
+        Failure::new(Culprit::Data, code, format!("feature `{}` (column `{}`): {what}", self.number.feature, self.number.column))
+    }
+
+    /// The column's numbers, in `self.ints` or `self.floats`.
+    fn read(&mut self, column: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<Raw> {
+        let elapsed = self.number.encode == Encode::SecondsSincePrevious;
+        self.ints.clear();
+        self.floats.clear();
+        match self.number.source {
+            Source::Boolean => self.ints.extend(column.as_boolean().values().iter().map(i64::from)),
+            Source::Integer => {
+                let wide = cast(column, &DataType::Int64).map_err(|_| self.surprise(column))?;
+                self.ints.extend_from_slice(values::<Int64Type>(&wide).ok_or_else(|| self.surprise(column))?);
+            }
+            Source::Float => {
+                let wide = cast(column, &DataType::Float64).map_err(|_| self.surprise(column))?;
+                self.floats.extend_from_slice(values::<Float64Type>(&wide).ok_or_else(|| self.surprise(column))?);
+                return Ok(Raw::Floats);
+            }
+            Source::Date => {
+                let days = column.as_primitive_opt::<Date32Type>().ok_or_else(|| self.surprise(column))?;
+                self.ints.extend(days.values().iter().map(|&day| i64::from(day)));
+            }
+            Source::Timestamp { per_second } => {
+                self.ints.extend_from_slice(ticks(column).ok_or_else(|| self.surprise(column))?);
+                if !elapsed {
+                    self.microseconds(per_second, nulls)?;
+                }
+            }
+            Source::Decimal { scale } => {
+                let decimals = column.as_primitive_opt::<Decimal128Type>().ok_or_else(|| self.surprise(column))?.values();
+                if matches!(self.number.out, Out::Int64 { .. }) {
+                    for (row, &value) in decimals.iter().enumerate() {
+                        let null = nulls.is_some_and(|nulls| nulls.is_null(row));
+                        let value = if null {
+                            0
+                        } else {
+                            i64::try_from(value).map_err(|_| self.fault("out-of-range", "a value is not an int64").help("bound the column"))?
+                        };
+                        self.ints.push(value);
+                    }
+                    return Ok(Raw::Ints);
+                }
+                let (text, floats) = (&mut self.text, &mut self.floats);
+                floats.extend(decimals.iter().map(|&value| decimal_to_f64(value, scale, text)));
+                return Ok(Raw::Floats);
+            }
+        }
+        Ok(Raw::Ints)
+    }
+
+    fn surprise(&self, column: &ArrayRef) -> Failure {
+        self.fault("column-type", &format!("the column arrived as {}", column.data_type())).help("this is a bug: report it")
+    }
+
+    fn microseconds(&mut self, per_second: i64, nulls: Option<&NullBuffer>) -> Result<()> {
+        if per_second > 1_000_000 {
+            self.ints.iter_mut().for_each(|tick| *tick = tick.div_euclid(per_second / 1_000_000));
+        } else if per_second < 1_000_000 {
+            for row in 0..self.ints.len() {
+                let null = nulls.is_some_and(|nulls| nulls.is_null(row));
+                self.ints[row] = match self.ints[row].checked_mul(1_000_000 / per_second) {
+                    Some(tick) => tick,
+                    None if null => 0,
+                    None => return Err(self.fault("out-of-range", "a time is not an int64 of microseconds").into()),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces times by whole seconds since the entity's previous event that had a time; 0 for the first.
+    fn elapse(&mut self, nulls: Option<&NullBuffer>, runs: &[Run]) {
+        let (per_second, seconds_per_tick) = match self.number.source {
+            Source::Timestamp { per_second } => (per_second, 1),
+            _ => (1, 86_400),
+        };
+        for run in runs {
+            let mut previous = if run.continues { self.previous } else { None };
+            for row in run.start..run.end {
+                if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+                    continue;
+                }
+                let now = self.ints[row];
+                // Saturates only where two times are 292,000 years apart.
+                self.ints[row] = previous.map_or(0, |previous| now.saturating_sub(previous).div_euclid(per_second).saturating_mul(seconds_per_tick));
+                previous = Some(now);
+            }
+            self.previous = previous;
+        }
+    }
+}
+
+fn values<T: ArrowPrimitiveType>(array: &ArrayRef) -> Option<&[T::Native]> {
+    array.as_any().downcast_ref::<PrimitiveArray<T>>().map(|array| array.values().as_ref())
+}
+
+fn ticks(column: &ArrayRef) -> Option<&[i64]> {
+    match column.data_type() {
+        DataType::Timestamp(TimeUnit::Second, _) => values::<TimestampSecondType>(column),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => values::<TimestampMillisecondType>(column),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => values::<TimestampMicrosecondType>(column),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => values::<TimestampNanosecondType>(column),
+        _ => None,
+    }
+}
+
+fn fill<T: Copy>(out: &mut [T], nulls: Option<&NullBuffer>, missing: Option<T>) {
+    if let (Some(nulls), Some(missing)) = (nulls, missing) {
+        (0..nulls.len()).filter(|&row| nulls.is_null(row)).for_each(|row| out[row] = missing);
+    }
+}
+
+/// Powers of ten that float64 holds exactly.
+const POWERS: [f64; 23] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22];
+
+/// `unscaled / 10^scale`, correctly rounded. Both are exact up to 2^53 and 10^22, and IEEE division rounds once (Clinger 1990); beyond, the standard
+/// library's parser is exact.
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "checked to be below 2^53")]
+fn decimal_to_f64(unscaled: i128, scale: u8, text: &mut String) -> f64 {
+    use std::fmt::Write;
+    if let Some(&power) = POWERS.get(usize::from(scale))
+        && unscaled.unsigned_abs() <= 1 << 53
+    {
+        return unscaled as i64 as f64 / power;
+    }
+    text.clear();
+    let _ = write!(text, "{unscaled}e-{scale}");
+    text.parse().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn decimals_round_once() {
+        let mut text = String::new();
+        for (unscaled, scale, expected) in [
+            (0, 2, 0.0),
+            (1, 2, 0.01),
+            (-12345, 2, -123.45),
+            (9_007_199_254_740_993, 0, 9_007_199_254_740_992.0),
+            (i128::MAX, 38, 1.701_411_834_604_692_3),
+            (5, 38, 5e-38),
+        ] {
+            assert_eq!(decimal_to_f64(unscaled, scale, &mut text).to_bits(), f64::to_bits(expected), "{unscaled}e-{scale}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn decimals_equal_the_parser(unscaled: i64, shift in 0_u32..60, scale in 0_u8..=38) {
+            let unscaled = i128::from(unscaled) >> shift;
+            let expected: f64 = format!("{unscaled}e-{scale}").parse().unwrap();
+            prop_assert_eq!(decimal_to_f64(unscaled, scale, &mut String::new()).to_bits(), expected.to_bits());
+        }
+    }
+}

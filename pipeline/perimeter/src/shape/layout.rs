@@ -1,0 +1,351 @@
+//! What every Example of a job looks like, settled before the first row: which columns feed which features, and how.
+use crate::shard::Text;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use perimeter_contract::Diagnostic;
+use perimeter_contract::job::{Dtype, Encode, Feature, Scale, Shape};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The hidden Int32 column that holds a row's shard; see [`shard_column`](crate::shard::shard_column).
+pub const SHARD_COLUMN: &str = "__shard";
+/// Columns whose name starts so are the pipeline's own: they reach neither Examples nor the table.
+pub const HIDDEN_PREFIX: &str = "__";
+/// Every sequence Example carries its number of events under this name.
+pub const LENGTH: &str = "length";
+/// Every sequence Example carries the number of the chunk in its entity, from 0, under this name.
+pub const CHUNK: &str = "chunk";
+
+/// A job's shape, resolved against the columns of the sorted, pseudonymized batches.
+#[derive(Debug)]
+pub struct Layout {
+    pub(crate) shard: usize,
+    /// The sequence's entity column.
+    pub(crate) entity: Option<usize>,
+    pub(crate) contexts: Vec<Context>,
+    /// Numeric columns that are converted batch by batch.
+    pub(crate) numbers: Vec<Number>,
+    /// Text columns of row jobs.
+    pub(crate) texts: Vec<TextColumn>,
+    /// What an Example holds, in byte order of the names.
+    pub(crate) slots: Vec<Slot>,
+    buckets: Vec<u32>,
+    table: Vec<usize>,
+    table_schema: SchemaRef,
+}
+
+/// A column in which every event of an entity must agree.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) index: usize,
+    pub(crate) name: String,
+}
+
+/// One feature of an Example.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) name: String,
+    pub(crate) dtype: Dtype,
+    pub(crate) content: Content,
+}
+
+/// Where a feature's values come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// The n-th of [`Layout::numbers`].
+    Number(usize),
+    /// The n-th of [`Layout::texts`].
+    Text(usize),
+    /// The entity's token.
+    Entity,
+    /// Events in the chunk.
+    Length,
+    /// Number of the chunk.
+    Chunk,
+}
+
+/// A numeric feature's way from column to Example.
+#[derive(Clone, Debug)]
+pub(crate) struct Number {
+    pub(crate) feature: String,
+    pub(crate) column: String,
+    pub(crate) index: usize,
+    pub(crate) source: Source,
+    pub(crate) encode: Encode,
+    pub(crate) scale: Scale,
+    pub(crate) out: Out,
+}
+
+/// A text feature of a row job.
+#[derive(Debug)]
+pub(crate) struct TextColumn {
+    pub(crate) feature: String,
+    pub(crate) column: String,
+    pub(crate) index: usize,
+}
+
+/// What a numeric feature becomes; `missing` stands for null.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Out {
+    Float32 { missing: Option<f32> },
+    Int64 { missing: Option<i64> },
+}
+
+/// How a numeric column is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Boolean,
+    /// Any integer that fits an i64 (cast to Int64 where it is narrower).
+    Integer,
+    Decimal {
+        scale: u8,
+    },
+    Float,
+    /// Days since 1970-01-01.
+    Date,
+    /// Ticks a second; as a value, microseconds since 1970-01-01.
+    Timestamp {
+        per_second: i64,
+    },
+}
+
+/// What a consumer has to know of one feature; the entries of `shapes.json`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeatureShape {
+    /// Its name in the Example.
+    pub name: String,
+    /// Its type.
+    pub dtype: Dtype,
+    /// Empty for a single value.
+    pub shape: Vec<u32>,
+}
+
+impl Layout {
+    /// Joins a job's `shape` with the columns of the batches that will be pushed. `contexts` names the hidden Int64 columns in which all events of one
+    /// entity must agree (shift contexts of dates); they count only in sequence jobs.
+    ///
+    /// # Errors
+    /// Every mistake, each at the place in the job file that caused it.
+    pub fn resolve(shape: &Shape, schema: &Schema, contexts: &[&str]) -> Result<Self, Vec<Diagnostic>> {
+        let mut mistakes = Vec::new();
+        let find = |name: &str| schema.fields().iter().position(|field| field.name() == name);
+        let visible = || {
+            let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).filter(|name| !name.starts_with(HIDDEN_PREFIX)).collect();
+            format!("the rows after `prepare` have: {}", names.join(", "))
+        };
+        let shard = find(SHARD_COLUMN).filter(|&index| *schema.field(index).data_type() == DataType::Int32);
+        if shard.is_none() {
+            mistakes.push(
+                Diagnostic::new("no-shard-column", shape.span, format!("the rows have no Int32 column `{SHARD_COLUMN}`")).help("this is a bug: report it"),
+            );
+        }
+        let mut entity = None;
+        if let Some(sequence) = &shape.sequence {
+            entity = find(&sequence.by);
+            match entity.map(|index| schema.field(index)) {
+                None => {
+                    mistakes.push(Diagnostic::new("unknown-column", sequence.span, format!("`by` names `{}`, which is no column", sequence.by)).help(visible()))
+                }
+                Some(field) if !groups(field.data_type()) => mistakes.push(
+                    Diagnostic::new("entity-type", sequence.span, format!("`{}` is of type {}, which names no entity", sequence.by, field.data_type()))
+                        .help("group by a text, integer, date, decimal or boolean column"),
+                ),
+                Some(_) => {}
+            }
+            if shape.buckets.is_empty() || shape.buckets.windows(2).any(|pair| pair[0] >= pair[1]) || shape.buckets[0] == 0 {
+                mistakes.push(Diagnostic::new("buckets", shape.span, "`buckets` of a sequence job are positive and ascend").help("for example [16, 32, 64]"));
+            }
+        }
+        let table: Vec<usize> = (0..schema.fields().len()).filter(|&index| !schema.field(index).name().starts_with(HIDDEN_PREFIX)).collect();
+        // Metadata of the sources is nobody's business downstream.
+        let fields: Vec<Field> = table.iter().map(|&index| schema.field(index).clone().with_metadata(HashMap::new())).collect();
+        let mut this = Self {
+            shard: shard.unwrap_or_default(),
+            entity,
+            contexts: Vec::new(),
+            numbers: Vec::new(),
+            texts: Vec::new(),
+            slots: Vec::new(),
+            buckets: if shape.sequence.is_some() { shape.buckets.clone() } else { Vec::new() },
+            table,
+            table_schema: Arc::new(Schema::new(fields)),
+        };
+        if shape.sequence.is_some() {
+            for &name in contexts {
+                match find(name).filter(|&index| *schema.field(index).data_type() == DataType::Int64) {
+                    Some(index) => this.contexts.push(Context { index, name: name.to_owned() }),
+                    None => mistakes.push(
+                        Diagnostic::new("no-context-column", shape.span, format!("the rows have no Int64 column `{name}`")).help("this is a bug: report it"),
+                    ),
+                }
+            }
+            this.slots.push(Slot { name: LENGTH.to_owned(), dtype: Dtype::Int64, content: Content::Length });
+            this.slots.push(Slot { name: CHUNK.to_owned(), dtype: Dtype::Int64, content: Content::Chunk });
+        }
+        for feature in &shape.features {
+            let Some(index) = find(&feature.column).filter(|_| !feature.column.starts_with(HIDDEN_PREFIX)) else {
+                let message = format!("feature `{}` takes column `{}`, which is not there", feature.name, feature.column);
+                mistakes.push(Diagnostic::new("unknown-column", feature.span, message).help(visible()));
+                continue;
+            };
+            if this.slots.iter().any(|slot| slot.name == feature.name) {
+                let message = format!("an Example can hold one feature `{}`", feature.name);
+                mistakes.push(
+                    Diagnostic::new("duplicate-feature", feature.span, message)
+                        .help(format!("rename it; sequences carry `{LENGTH}` and `{CHUNK}` of their own")),
+                );
+                continue;
+            }
+            match this.content(feature, index, schema.field(index), shape.sequence.is_some()) {
+                Ok(content) => this.slots.push(Slot { name: feature.name.clone(), dtype: feature.dtype, content }),
+                Err(mistake) => mistakes.push(mistake),
+            }
+        }
+        if shape.features.is_empty() {
+            mistakes.push(Diagnostic::new("no-features", shape.span, "an Example needs at least one feature").help("list columns under `features`"));
+        }
+        this.slots.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        if mistakes.is_empty() { Ok(this) } else { Err(mistakes) }
+    }
+
+    /// How one feature gets its values.
+    fn content(&mut self, feature: &Feature, index: usize, field: &Field, sequence: bool) -> Result<Content, Diagnostic> {
+        let refuse = |message: String, help: &str| Err(Diagnostic::new("feature-type", feature.span, message).help(help));
+        let (name, column) = (&feature.name, &feature.column);
+        if feature.encode == Encode::SecondsSincePrevious && !sequence {
+            return refuse(format!("feature `{name}`: `secondsSincePrevious` needs a sequence"), "add `sequence`, or leave `encode` out");
+        }
+        let out = match feature.dtype {
+            Dtype::Bytes => {
+                if feature.scale != Scale::None || feature.encode != Encode::Value || feature.missing.is_some() {
+                    return refuse(format!("feature `{name}`: bytes take no `scale`, `encode` or `missing`"), "leave them out");
+                }
+                if !Text::holds(plain_type(field.data_type())) {
+                    return refuse(format!("feature `{name}`: column `{column}` of type {} gives no bytes", field.data_type()), "use float32 or int64");
+                }
+                if !sequence {
+                    self.texts.push(TextColumn { feature: name.clone(), column: column.clone(), index });
+                    return Ok(Content::Text(self.texts.len() - 1));
+                }
+                if self.entity == Some(index) {
+                    return Ok(Content::Entity);
+                }
+                return refuse(format!("feature `{name}`: text has no static shape inside a sequence"), "only the entity's own column may be `bytes` there");
+            }
+            Dtype::Float32 => Out::Float32 { missing: feature.missing.map(narrow) },
+            Dtype::Int64 => Out::Int64 { missing: feature.missing.and_then(whole) },
+        };
+        let Some(source) = Source::of(plain_type(field.data_type())) else {
+            return refuse(
+                format!("feature `{name}`: column `{column}` of type {} is no number", field.data_type()),
+                "cast it in `prepare`, or use dtype bytes",
+            );
+        };
+        match (feature.missing, out) {
+            (Some(_), Out::Int64 { missing: None }) => return refuse(format!("feature `{name}`: `missing` is not an int64"), "give a whole number"),
+            (Some(_), Out::Float32 { missing: Some(missing) }) if !missing.is_finite() => {
+                return refuse(format!("feature `{name}`: `missing` is not a finite float32"), "give a finite number");
+            }
+            _ => {}
+        }
+        if feature.encode == Encode::SecondsSincePrevious && !matches!(source, Source::Date | Source::Timestamp { .. }) {
+            return refuse(
+                format!("feature `{name}`: `secondsSincePrevious` needs a date or a timestamp; `{column}` is {}", field.data_type()),
+                "take the event's time",
+            );
+        }
+        if matches!(out, Out::Int64 { .. }) {
+            if feature.scale == Scale::Log1p {
+                return refuse(format!("feature `{name}`: a logarithm is no int64"), "use float32");
+            }
+            let exact = match source {
+                Source::Decimal { scale } => scale == 0,
+                Source::Float => false,
+                Source::Boolean | Source::Integer | Source::Date | Source::Timestamp { .. } => true,
+            };
+            if !exact {
+                return refuse(
+                    format!("feature `{name}`: column `{column}` of type {} is not exact as int64", field.data_type()),
+                    "use float32, or round it in `prepare`",
+                );
+            }
+        }
+        let number = Number { feature: name.clone(), column: column.clone(), index, source, encode: feature.encode, scale: feature.scale, out };
+        self.numbers.push(number);
+        Ok(Content::Number(self.numbers.len() - 1))
+    }
+
+    /// Whether Examples are sequences; else each is a row.
+    pub fn sequences(&self) -> bool {
+        self.entity.is_some()
+    }
+
+    /// The bucket sizes, ascending; empty in row jobs.
+    pub fn buckets(&self) -> &[u32] {
+        &self.buckets
+    }
+
+    /// The largest bucket: where longer sequences are cut. 1 in row jobs.
+    pub(crate) fn chunk_events(&self) -> usize {
+        self.buckets.last().map_or(1, |&bucket| bucket as usize)
+    }
+
+    /// Columns of the table, as indexes into a batch.
+    pub fn table_columns(&self) -> &[usize] {
+        &self.table
+    }
+
+    /// The table's columns.
+    pub fn table_schema(&self) -> SchemaRef {
+        Arc::clone(&self.table_schema)
+    }
+
+    /// What an Example of `bucket` (`None`: a row) holds, in the order of its bytes.
+    pub fn features(&self, bucket: Option<u32>) -> Vec<FeatureShape> {
+        let shape = |slot: &Slot| match slot.content {
+            Content::Number(_) => bucket.into_iter().collect(),
+            Content::Text(_) | Content::Entity | Content::Length | Content::Chunk => Vec::new(),
+        };
+        self.slots.iter().map(|slot| FeatureShape { name: slot.name.clone(), dtype: slot.dtype, shape: shape(slot) }).collect()
+    }
+}
+
+/// Types that compare by value and can name an entity.
+fn groups(data_type: &DataType) -> bool {
+    let plain = plain_type(data_type);
+    Text::holds(plain) || plain.is_integer() || matches!(plain, DataType::Boolean | DataType::Date32 | DataType::Decimal128(..))
+}
+
+/// The type of a dictionary's values.
+fn plain_type(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => values,
+        other => other,
+    }
+}
+
+impl Source {
+    fn of(data_type: &DataType) -> Option<Self> {
+        Some(match data_type {
+            DataType::Boolean => Self::Boolean,
+            DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64 | DataType::UInt8 | DataType::UInt16 | DataType::UInt32 => Self::Integer,
+            DataType::Decimal128(_, scale) => Self::Decimal { scale: u8::try_from(*scale).ok()? },
+            DataType::Float32 | DataType::Float64 => Self::Float,
+            DataType::Date32 => Self::Date,
+            DataType::Timestamp(TimeUnit::Second, _) => Self::Timestamp { per_second: 1 },
+            DataType::Timestamp(TimeUnit::Millisecond, _) => Self::Timestamp { per_second: 1_000 },
+            DataType::Timestamp(TimeUnit::Microsecond, _) => Self::Timestamp { per_second: 1_000_000 },
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => Self::Timestamp { per_second: 1_000_000_000 },
+            _ => return None,
+        })
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rounding to float32 is what the feature asks for; infinity is refused after")]
+pub(crate) fn narrow(value: f64) -> f32 {
+    value as f32
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
+fn whole(value: f64) -> Option<i64> {
+    (value.fract() == 0.0 && (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value)).then_some(value as i64)
+}

@@ -1,0 +1,17 @@
+//! From sorted rows to Examples of static shape.
+//!
+//! [`Layout::resolve`] settles once what every Example of a job looks like. An [`Emitter`] per partition then takes the sorted batches and writes the
+//! partition's shards: one Example a row, or per entity its events in order, cut into chunks of the largest bucket and padded at the end to the smallest
+//! bucket that holds them. It holds one chunk of one entity at most, however long the entity is, and its bytes do not depend on how rows were cut into batches.
+mod column;
+mod emit;
+mod layout;
+mod runs;
+
+pub use emit::{Emitted, Emitter};
+pub use layout::{CHUNK, FeatureShape, HIDDEN_PREFIX, LENGTH, Layout, SHARD_COLUMN};
+
+#[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
+mod tests;
