@@ -188,6 +188,7 @@ TYPED = [
     (903, "pan", "check-digit", "two neighbours swapped", lambda v: swap(v)),
     (1811, "pan", "check-digit", "last digit changed", lambda v: other_digit(v)),
     (2222, "pan", "pattern", "a digit is missing", lambda v: v[:-1]),
+    (2222, "pan", "check-digit", "and so the check digit is wrong too", lambda v: v),
     (150, "tx_id", "required", "missing", lambda v: ""),
     (600, "amount", "required", "missing", lambda v: ""),
     (1500, "booked_at", "required", "missing", lambda v: ""),
