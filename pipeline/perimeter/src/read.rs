@@ -1,0 +1,215 @@
+//! Files to checked rows, by deterministic units of work.
+//!
+//! | need | call |
+//! |---|---|
+//! | what there is to read, and whether it fits the contract | [`plan_units`] |
+//! | the rows of one unit that break no rule, and the records that do | [`ingest_unit`] |
+//! | the Arrow schema that comes out | [`arrow_schema`] |
+//!
+//! A [`Unit`] is a file, a byte range of one or some row groups of one, planned from the listing and never from the cores, so a unit gives the same rows and
+//! the same counts wherever and however often it runs. Everything here blocks; nothing knows the engine.
+//!
+//! Every record costs at most itself: a ragged, torn, undecodable or untypable one is handed to [`Accept::rejected`] with all its codes and raw bytes, and reading
+//! goes on with the next line. Codes of a whole record:
+//!
+//! | code | meaning |
+//! |---|---|
+//! | `ragged` | csv: more or fewer cells than columns |
+//! | `torn-quote` | csv: a quote that is never closed, or followed by something else than delimiter or line end; its first line is rejected alone |
+//! | `invalid-utf8` | the record is not UTF-8 |
+//! | `too-long` | a record of more than 16 MiB |
+//! | `invalid-json`, `duplicate-key`, `unknown-field` | JSON lines: not exactly one object by RFC 8259; a key twice; a key that the contract does not have |
+//!
+//! Codes of a cell are those of [`crate::check`]. Lines without any character are no records. Faults of a whole file (truncated, corrupt) end the unit with exit 1.
+mod csv;
+mod csv_plan;
+mod decompress;
+mod emit;
+mod json;
+mod json_scan;
+mod parquet;
+mod parquet_types;
+mod text;
+
+pub use crate::check::arrow_schema;
+pub use crate::store::InputFile;
+
+use crate::check::Checker;
+use crate::error::{Culprit, Failure, Result};
+use crate::store::Stores;
+use arrow::array::RecordBatch;
+use emit::Emit;
+use perimeter_contract::job::{Format, Source};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// One piece of work: it can be done alone, in any order, twice.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Unit {
+    /// Index of the source in the job.
+    pub source: usize,
+    /// Index of the file in the source's listing.
+    pub file: usize,
+    /// Which part of the file.
+    pub part: Part,
+}
+
+/// Which part of a file a [`Unit`] covers.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// Whole records of an uncompressed text file, without its header.
+    Bytes {
+        /// First byte.
+        start: u64,
+        /// One past the last byte.
+        end: u64,
+        /// Records before `start`.
+        first_record: u64,
+    },
+    /// Row groups of a Parquet file.
+    RowGroups {
+        /// First row group.
+        start: usize,
+        /// One past the last.
+        end: usize,
+        /// Rows before it.
+        first_record: u64,
+    },
+}
+
+/// What it takes to read the units of one source.
+pub struct Ingest<'a> {
+    /// The stores.
+    pub stores: &'a Stores,
+    /// The source.
+    pub source: &'a Source,
+    /// Its files, as [`plan_units`] listed them.
+    pub files: &'a [InputFile],
+    /// Contract columns that are wanted, in the order in which they come out.
+    pub projection: &'a [usize],
+    /// The most rows of one batch. 8,192 is a good number.
+    pub batch_rows: usize,
+}
+
+/// Who takes the rows.
+pub trait Accept {
+    /// Rows that break no rule, in file order. `Break`: nobody wants more; checking goes on, since every row is checked and counted, and batches stop.
+    fn batch(&mut self, batch: RecordBatch) -> ControlFlow<()>;
+
+    /// One record that breaks rules, in file order within a unit.
+    ///
+    /// # Errors
+    /// Whatever keeps the record from being kept; it ends the unit.
+    fn rejected(&mut self, record: &Rejected<'_>) -> Result<()>;
+}
+
+/// A record that does not go on. It holds raw data: it goes into the quarantine and nowhere else.
+pub struct Rejected<'a> {
+    /// The file's uri.
+    pub file: &'a str,
+    /// 1-based, counted over the file's data records.
+    pub record_number: u64,
+    /// All of what it breaks: `<column>.<rule>`, or a code of the whole record.
+    pub codes: &'a [&'a str],
+    /// The record as it stands in the file; of Parquet, its columns as JSON.
+    pub raw: Cow<'a, [u8]>,
+}
+
+impl std::fmt::Debug for Rejected<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rejected").field("record_number", &self.record_number).field("codes", &self.codes).finish_non_exhaustive()
+    }
+}
+
+/// What one unit held.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct UnitTally {
+    /// Records, good and bad.
+    pub rows_read: u64,
+    /// Records that break rules.
+    pub rows_rejected: u64,
+    /// `<source>.<column>.<rule>` or `<source>.<record code>`: records that break it.
+    pub rejections: BTreeMap<String, u64>,
+    /// Bytes taken from the store.
+    pub bytes_read: u64,
+}
+
+/// Text files longer than twice this are split into units of about this length.
+const UNIT_BYTES: u64 = 32 << 20;
+
+/// Lists the files of a source, opens each one, holds it against the contract and cuts it into units.
+///
+/// # Errors
+/// Exit 2: no file, an empty one, one of another format, a header that is missing, has a column twice, lacks a column of the contract or has one more, a column
+/// of another type. Exit 1: a Parquet file without an intact footer, a compressed file that ends in its header. 3 and 4 as the store says.
+pub fn plan_units(stores: &Stores, source_index: usize, source: &Source) -> Result<(Vec<InputFile>, Vec<Unit>)> {
+    // A rule that cannot be applied is found before anything is read.
+    Checker::new(&source.schema)?;
+    let files = stores.list(&source.uri)?;
+    let plan = |file: &InputFile| -> Result<Vec<Part>> {
+        guarded(file, || match &source.format {
+            Format::Csv(options) => csv_plan::plan(stores, source, options, file),
+            Format::Json(_) => json::plan(stores, file),
+            Format::Parquet => parquet::plan(stores, source, file),
+        })
+    };
+    let mut units = Vec::new();
+    for (index, parts) in in_parallel(&files, plan).into_iter().enumerate() {
+        units.extend(parts?.into_iter().map(|part| Unit { source: source_index, file: index, part }));
+    }
+    Ok((files, units))
+}
+
+/// Opening many small files is waiting, for S3 above all; the answers come in the order of the files.
+fn in_parallel<T: Send>(files: &[InputFile], work: impl Fn(&InputFile) -> T + Sync) -> Vec<T> {
+    const THREADS: usize = 8;
+    if files.len() < 2 {
+        return files.iter().map(work).collect();
+    }
+    let share = files.len().div_ceil(THREADS);
+    std::thread::scope(|scope| {
+        let running: Vec<_> = files.chunks(share).map(|some| scope.spawn(|| some.iter().map(&work).collect::<Vec<_>>())).collect();
+        running.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+    })
+}
+
+/// Reads one unit, checks every record and hands out the good rows and the bad records.
+///
+/// # Errors
+/// Exit 1: the file is truncated or corrupt. Exit 3: it changed since it was listed, or the store does not answer. Whatever [`Accept::rejected`] says.
+pub fn ingest_unit(ingest: &Ingest<'_>, unit: &Unit, accept: &mut dyn Accept) -> Result<UnitTally> {
+    let file = ingest.files.get(unit.file).ok_or_else(|| {
+        Failure::new(Culprit::File, "unknown-unit", format!("source `{}` has no file number {}", ingest.source.name, unit.file)).help("Plan again")
+    })?;
+    let mut emit = Emit::new(ingest, file, accept)?;
+    guarded(file, || match &ingest.source.format {
+        Format::Csv(options) => csv::ingest(ingest, options, file, &unit.part, &mut emit),
+        Format::Json(options) => json::ingest(ingest, options, file, &unit.part, &mut emit),
+        Format::Parquet => parquet::ingest(ingest, file, &unit.part, &mut emit),
+    })?;
+    Ok(emit.finish())
+}
+
+/// A decoder that panics on a damaged file is a damaged file. The panic's text could quote data, and dies here.
+fn guarded<T>(file: &InputFile, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(corrupt(file).into()))
+}
+
+/// The file cannot be decoded.
+fn corrupt(file: &InputFile) -> Failure {
+    Failure::new(Culprit::Data, "corrupt-input", format!("{} is damaged: it cannot be decoded", file.label)).help("Get the file again from its source")
+}
+
+/// The file ends too early.
+fn truncated(file: &InputFile) -> Failure {
+    Failure::new(Culprit::Data, "truncated-input", format!("{} is cut off: it ends in the middle of a compressed stream", file.label))
+        .help("Get the file again from its source")
+}
+
+#[cfg(test)]
+mod tests;

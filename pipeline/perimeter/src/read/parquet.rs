@@ -1,0 +1,342 @@
+//! Parquet: row groups in, checked batches out.
+//!
+//! The types in the file's own schema count, never the Arrow schema that some writers embed beside it (they can disagree). Bytes come through windows of the
+//! column chunks at hand, so that memory follows columns, not row groups. The decoder's error texts can quote data: they become `corrupt-input`.
+use super::emit::Emit;
+use super::parquet_types::{Conversion, convert};
+use super::{Ingest, InputFile, Part, UNIT_BYTES, corrupt, decompress, truncated};
+use crate::check::Typed;
+use crate::error::{Culprit, Error, Failure, Result};
+use crate::store::{Ranges, Stores};
+use arrow::array::{RecordBatch, UInt64Array};
+use arrow::datatypes::{DataType as ArrowType, Field, Schema as ArrowSchema, TimeUnit};
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::basic::Type as PhysicalType;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, Length};
+use perimeter_contract::job::Source;
+use std::borrow::Cow;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Holds the file's schema against the contract and cuts it into units of some row groups.
+pub(super) fn plan(stores: &Stores, source: &Source, file: &InputFile) -> Result<Vec<Part>> {
+    let opened = Opened::open(stores, source, file)?;
+    let (mut parts, mut start, mut first_record, mut row, mut bytes) = (Vec::new(), 0, 0u64, 0u64, 0u64);
+    let groups = opened.metadata.metadata().row_groups();
+    for (index, group) in groups.iter().enumerate() {
+        row = row.saturating_add(rows_of(group.num_rows(), file)?);
+        bytes = bytes.saturating_add(u64::try_from(group.compressed_size()).unwrap_or(0));
+        if bytes >= UNIT_BYTES || index + 1 == groups.len() {
+            parts.push(Part::RowGroups { start, end: index + 1, first_record });
+            (start, first_record, bytes) = (index + 1, row, 0);
+        }
+    }
+    if parts.is_empty() {
+        parts.push(Part::RowGroups { start: 0, end: 0, first_record: 0 });
+    }
+    Ok(parts)
+}
+
+fn rows_of(declared: i64, file: &InputFile) -> Result<u64> {
+    u64::try_from(declared).map_err(|_| corrupt(file).into())
+}
+
+/// Reads one unit.
+pub(super) fn ingest(ingest: &Ingest<'_>, file: &InputFile, part: &Part, emit: &mut Emit<'_>) -> Result<()> {
+    let opened = Opened::open(ingest.stores, ingest.source, file)?;
+    let groups = opened.metadata.metadata().num_row_groups();
+    let (start, end, mut row) = match part {
+        Part::RowGroups { start, end, first_record } => (*start, *end, *first_record),
+        _ => (0, groups, 0),
+    };
+    if start > end || end > groups {
+        return Err(Failure::new(Culprit::Outside, "input-changed", format!("{} has other row groups than when it was planned", file.label))
+            .help("Run again")
+            .into());
+    }
+    let done = (start..end).try_for_each(|group| opened.ingest_group(ingest, file, group, &mut row, emit));
+    emit.bytes_read = opened.pages.taken.load(Ordering::Relaxed);
+    done
+}
+
+struct Opened {
+    pages: Pages,
+    metadata: ArrowReaderMetadata,
+    /// By contract column: the field of the file and how its values become the contract's.
+    columns: Vec<(usize, Conversion)>,
+}
+
+impl Opened {
+    fn open(stores: &Stores, source: &Source, file: &InputFile) -> Result<Self> {
+        let ranges = stores.ranges(file)?;
+        let size = ranges.size_bytes();
+        if size == 0 {
+            return Err(decompress::empty(file));
+        }
+        let magic = ranges.read(0..size.min(4))?;
+        if magic.as_ref() == b"PARE" || (size >= 4 && ranges.read(size - 4..size)?.as_ref() == b"PARE") {
+            let message = format!("{} has an encrypted footer", file.label);
+            return Err(Failure::new(Culprit::File, "unsupported-encryption", message).help("Decrypt it where its keys are").into());
+        }
+        if magic.as_ref() != b"PAR1" {
+            let message = format!("{} is not a Parquet file", file.label);
+            return Err(Failure::new(Culprit::File, "format-mismatch", message).help("Set the source's `format` to what the file is").into());
+        }
+        if size < 12 || ranges.read(size - 4..size)?.as_ref() != b"PAR1" {
+            let message = format!("{} is cut off: it has no footer", file.label);
+            return Err(Failure { message, ..truncated(file) }.into());
+        }
+        let pages = Pages { inner: Arc::new(Inner { ranges, failure: Mutex::new(None), windows: Mutex::default() }), taken: Arc::default() };
+        let options = || ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let mut metadata = ArrowReaderMetadata::load(&pages, options()).map_err(|_| pages.failure(file))?;
+        if let Some(schema) = without_int96(&metadata) {
+            metadata = ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options().with_schema(Arc::new(schema))).map_err(|_| corrupt(file))?;
+        }
+        let columns = match_columns(source, file, &metadata)?;
+        Ok(Self { pages, metadata, columns })
+    }
+
+    fn ingest_group(&self, ingest: &Ingest<'_>, file: &InputFile, group: usize, row: &mut u64, emit: &mut Emit<'_>) -> Result<()> {
+        let declared = rows_of(self.metadata.metadata().row_group(group).num_rows(), file)?;
+        let looked_at = |column: usize, conversion: &Conversion| ingest.projection.contains(&column) || emit.checker.has_rules(column) || conversion.can_fail();
+        let wanted: Vec<(usize, usize, &Conversion)> =
+            self.columns.iter().enumerate().filter(|(column, (_, c))| looked_at(*column, c)).map(|(column, (field, c))| (column, *field, c)).collect();
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), wanted.iter().map(|(_, field, _)| *field));
+        self.pages.begin(&self.metadata, group, &mask, file)?;
+        let fail = |_| self.pages.failure(file);
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(self.pages.clone(), self.metadata.clone())
+            .with_row_groups(vec![group])
+            .with_projection(mask)
+            .with_batch_size(ingest.batch_rows.max(1))
+            .build()
+            .map_err(fail)?;
+        let mut seen = 0u64;
+        // What is read comes in file order.
+        let mut in_file: Vec<usize> = wanted.iter().map(|(_, field, _)| *field).collect();
+        in_file.sort_unstable();
+        for batch in reader {
+            // The text of the error is not looked at.
+            let batch = batch.map_err(|_| self.pages.failure(file))?;
+            let mut columns: Vec<Option<Typed>> = self.columns.iter().map(|_| None).collect();
+            for (column, field, conversion) in &wanted {
+                let array = in_file.binary_search(field).ok().and_then(|at| batch.columns().get(at)).ok_or_else(|| corrupt(file))?;
+                if let Some(slot) = columns.get_mut(*column) {
+                    *slot = Some(convert(array, conversion).ok_or_else(|| corrupt(file))?);
+                }
+            }
+            let first = *row;
+            emit.batch(batch.num_rows(), &columns, |index| first.saturating_add(index as u64).saturating_add(1), |rows| Ok(raw(&batch, rows)), &[])?;
+            *row = row.saturating_add(batch.num_rows() as u64);
+            seen = seen.saturating_add(batch.num_rows() as u64);
+        }
+        if seen == declared { Ok(()) } else { Err(corrupt(file).into()) }
+    }
+}
+
+/// Rows as JSON objects, for the quarantine.
+fn raw(batch: &RecordBatch, rows: &[usize]) -> Vec<Cow<'static, [u8]>> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let written = || {
+        let taken = arrow::compute::take_record_batch(batch, &UInt64Array::from_iter_values(rows.iter().map(|r| *r as u64))).ok()?;
+        let mut writer = arrow::json::WriterBuilder::new().with_explicit_nulls(true).build::<_, arrow::json::writer::LineDelimited>(Vec::new());
+        writer.write(&taken).ok()?;
+        writer.finish().ok()?;
+        Some(writer.into_inner())
+    };
+    let text = written().unwrap_or_default();
+    let mut lines = text.split(|b| *b == b'\n');
+    rows.iter().map(|_| Cow::Owned(lines.next().unwrap_or_default().to_vec())).collect()
+}
+
+/// The file's schema with microseconds for INT96, whose nanoseconds since 1970 do not fit 64 bits for all its dates; `None` when there is none.
+fn without_int96(metadata: &ArrowReaderMetadata) -> Option<ArrowSchema> {
+    let roots = metadata.parquet_schema().root_schema().get_fields();
+    let is_int96 = |at: usize| roots.get(at).is_some_and(|t| t.is_primitive() && t.get_physical_type() == PhysicalType::INT96);
+    let fields = metadata.schema().fields();
+    (0..fields.len()).any(is_int96).then(|| {
+        let micros = |field: &Field| field.clone().with_data_type(ArrowType::Timestamp(TimeUnit::Microsecond, None));
+        ArrowSchema::new(fields.iter().enumerate().map(|(at, f)| if is_int96(at) { Arc::new(micros(f)) } else { Arc::clone(f) }).collect::<Vec<_>>())
+    })
+}
+
+fn match_columns(source: &Source, file: &InputFile, metadata: &ArrowReaderMetadata) -> Result<Vec<(usize, Conversion)>> {
+    let mistake = |code, message: String, help: &str| Error::from(Failure::new(Culprit::File, code, format!("{}: {message}", file.label)).help(help));
+    let fields = metadata.schema().fields();
+    let columns = &source.schema.columns;
+    for (at, field) in fields.iter().enumerate() {
+        if fields.iter().take(at).any(|f| f.name() == field.name()) {
+            return Err(mistake("duplicate-column", format!("the column `{}` is there twice", field.name()), "Rename one of them in the file"));
+        }
+    }
+    let unknown: Vec<&str> = fields.iter().map(|f| f.name().as_str()).filter(|n| !columns.iter().any(|c| c.name == *n)).collect();
+    if !unknown.is_empty() {
+        let message = format!("the contract does not have the column `{}`", unknown.join("`, `"));
+        return Err(mistake("unknown-column", message, "Add it to the schema: a column that no rule covers is never read"));
+    }
+    let missing: Vec<&str> = columns.iter().map(|c| c.name.as_str()).filter(|n| !fields.iter().any(|f| f.name() == n)).collect();
+    if !missing.is_empty() {
+        let message = format!("the file lacks the column `{}` of the contract", missing.join("`, `"));
+        return Err(mistake("missing-column", message, "Add it to the file or remove it from the schema"));
+    }
+    columns
+        .iter()
+        .filter_map(|column| fields.iter().position(|f| *f.name() == column.name).map(|at| (column, at)))
+        .map(|(column, at)| {
+            let found = fields.get(at).map_or(&ArrowType::Null, |f| f.data_type());
+            match Conversion::of(found, &column.data_type) {
+                Some(conversion) => Ok((at, conversion)),
+                None => {
+                    let wanted = crate::check::arrow_type(&column.data_type);
+                    let message = format!("column `{}` is {found}, which is not read as the contract's {wanted}", column.name);
+                    Err(mistake("column-type-mismatch", message, "Change the column's type in the schema, or convert the file"))
+                }
+            }
+        })
+        .collect()
+}
+
+/// The bytes of one file as the decoder asks for them. Errors of the store are kept aside: the decoder would flatten them to text.
+#[derive(Clone)]
+struct Pages {
+    inner: Arc<Inner>,
+    taken: Arc<AtomicU64>,
+}
+
+struct Inner {
+    ranges: Ranges,
+    failure: Mutex<Option<Error>>,
+    windows: Mutex<Windows>,
+}
+
+/// One window per column chunk at hand, ascending.
+#[derive(Default)]
+struct Windows {
+    bytes: u64,
+    list: Vec<Window>,
+}
+
+struct Window {
+    chunk: std::ops::Range<u64>,
+    at: u64,
+    held: Bytes,
+}
+
+/// All windows of a row group together, as far as the smallest window allows.
+const WINDOWS_BYTES: u64 = 32 << 20;
+const LEAST_WINDOW_BYTES: u64 = 128 << 10;
+const MOST_WINDOW_BYTES: u64 = 2 << 20;
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pages {
+    /// The store's failure if there was one, else the file's.
+    fn failure(&self, file: &InputFile) -> Error {
+        locked(&self.inner.failure).take().unwrap_or_else(|| corrupt(file).into())
+    }
+
+    /// Opens windows on the column chunks of a row group and fills them, with as few waits as possible.
+    fn begin(&self, metadata: &ArrowReaderMetadata, group: usize, mask: &ProjectionMask, file: &InputFile) -> Result<()> {
+        let size = self.inner.ranges.size_bytes();
+        let mut chunks = Vec::new();
+        for (leaf, column) in metadata.metadata().row_group(group).columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)) {
+            let _ = leaf;
+            let start = column.dictionary_page_offset().filter(|d| *d > 0).map_or(column.data_page_offset(), |d| d.min(column.data_page_offset()));
+            let chunk =
+                u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok()).and_then(|(start, length)| Some(start..start.checked_add(length)?));
+            chunks.push(chunk.filter(|c| c.end <= size).ok_or_else(|| corrupt(file))?);
+        }
+        chunks.sort_by_key(|c| c.start);
+        let bytes = (WINDOWS_BYTES / (chunks.len() as u64).max(1)).clamp(LEAST_WINDOW_BYTES, MOST_WINDOW_BYTES);
+        let first: Vec<_> = chunks.iter().map(|c| c.start..c.end.min(c.start.saturating_add(bytes))).collect();
+        let held = self.inner.ranges.read_many(&first)?;
+        self.taken.fetch_add(held.iter().map(|b| b.len() as u64).sum(), Ordering::Relaxed);
+        let list = chunks.into_iter().zip(held).map(|(chunk, held)| Window { at: chunk.start, chunk, held }).collect();
+        *locked(&self.inner.windows) = Windows { bytes, list };
+        Ok(())
+    }
+
+    /// At least `length` bytes from `start`, more if they are at hand.
+    fn from(&self, start: u64, length: u64) -> Result<Bytes> {
+        let size = self.inner.ranges.size_bytes();
+        let end = start.checked_add(length).filter(|end| *end <= size);
+        let mut windows = locked(&self.inner.windows);
+        let step = windows.bytes;
+        let index = windows.list.partition_point(|w| w.chunk.start <= start).checked_sub(1);
+        let window = index.and_then(|at| windows.list.get_mut(at)).filter(|w| start < w.chunk.end);
+        let Some(window) = window else {
+            // Footers.
+            let end = end.unwrap_or(size).max(start.saturating_add(8 << 10).min(size)).max(start);
+            let bytes = self.inner.ranges.read(start..end)?;
+            self.taken.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            return Ok(bytes);
+        };
+        let offset = start.checked_sub(window.at).and_then(|o| usize::try_from(o).ok()).filter(|o| *o < window.held.len());
+        if let Some(offset) = offset
+            && (window.held.len() - offset) as u64 >= length
+        {
+            return Ok(window.held.slice(offset..));
+        }
+        let end = end.unwrap_or(size).max(window.chunk.end.min(start.saturating_add(step)));
+        window.held = self.inner.ranges.read(start..end)?;
+        self.taken.fetch_add(window.held.len() as u64, Ordering::Relaxed);
+        window.at = start;
+        Ok(window.held.clone())
+    }
+
+    fn keep(&self, error: Error) -> ParquetError {
+        *locked(&self.inner.failure) = Some(error);
+        ParquetError::General(String::new())
+    }
+}
+
+impl Length for Pages {
+    fn len(&self) -> u64 {
+        self.inner.ranges.size_bytes()
+    }
+}
+
+impl ChunkReader for Pages {
+    type T = PageReader;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<PageReader> {
+        Ok(PageReader { pages: self.clone(), at: start, held: Bytes::new() })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        let bytes = self.from(start, length as u64).map_err(|e| self.keep(e))?;
+        if bytes.len() < length {
+            return Err(ParquetError::EOF(String::new()));
+        }
+        Ok(bytes.slice(..length))
+    }
+}
+
+/// Reads on from a position; page headers come this way.
+struct PageReader {
+    pages: Pages,
+    at: u64,
+    held: Bytes,
+}
+
+impl Read for PageReader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.held.is_empty() {
+            if self.at >= self.pages.len() {
+                return Ok(0);
+            }
+            self.held = self.pages.from(self.at, 1).map_err(|e| io::Error::other(self.pages.keep(e)))?;
+            self.at = self.at.saturating_add(self.held.len() as u64);
+        }
+        let n = out.len().min(self.held.len());
+        out.get_mut(..n).unwrap_or_default().copy_from_slice(&self.held.split_to(n));
+        Ok(n)
+    }
+}
