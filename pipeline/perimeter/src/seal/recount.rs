@@ -1,7 +1,7 @@
 //! Reads a finished shard back: is it sound, and does every example have the one shape it must have?
 use super::manifest::Feature;
 use crate::shape::LENGTH;
-use crate::shard::{ListKind, StoredFile, fields};
+use crate::shard::{ListKind, StoredFile, each_field};
 use array_record::{ReadError, Reader, Sound, verify};
 use perimeter_contract::job::Dtype;
 
@@ -39,14 +39,20 @@ pub(super) fn recount(file: &StoredFile, bucket: Option<u32>, features: &[Featur
     let (mut events, mut number) = (0_u64, 0_u64);
     while let Some(record) = records.next_borrowed() {
         let record = record.map_err(read_error)?;
-        let found = fields(record).map_err(|_| Wrong::Shape(number))?;
-        let matches = found.len() == features.len() && found.iter().zip(features).all(|(found, feature)| is(found, feature));
+        // Every example: the declared features and no other, in the order of the names, with as many values as the shape says.
+        let (mut at, mut matches, mut length) = (0, true, None);
+        let read = each_field(record, |field| {
+            matches &= features.get(at).is_some_and(|feature| is(&field, feature));
+            at += 1;
+            if field.name == LENGTH {
+                length = field.scalar;
+            }
+        });
+        read.map_err(|_| Wrong::Shape(number))?;
+        matches &= at == features.len();
         let length = match bucket {
             None => Some(1),
-            Some(bucket) => {
-                let length = found.iter().find(|field| field.name == LENGTH).and_then(|field| field.scalar);
-                length.and_then(|length| u64::try_from(length).ok()).filter(|length| (1..=u64::from(bucket)).contains(length))
-            }
+            Some(bucket) => length.and_then(|length| u64::try_from(length).ok()).filter(|length| (1..=u64::from(bucket)).contains(length)),
         };
         match length {
             Some(length) if matches => events = events.saturating_add(length),

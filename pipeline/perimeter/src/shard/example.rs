@@ -183,13 +183,22 @@ pub struct Field<'a> {
 #[error("not a tf.train.Example")]
 pub struct Malformed;
 
-/// The features of an encoded Example in file order, read strictly: unknown fields, a list of an unexpected wire type, or torn bytes are [`Malformed`].
-/// Takes packed and unpacked lists.
+/// The features of an encoded Example in file order; see [`each_field`].
 ///
 /// # Errors
 /// [`Malformed`].
 pub fn fields(example: &[u8]) -> Result<Vec<Field<'_>>, Malformed> {
     let mut out = Vec::new();
+    each_field(example, |field| out.push(field))?;
+    Ok(out)
+}
+
+/// Shows each feature of an encoded Example in file order, read strictly: unknown fields, a list of an unexpected wire type, or torn bytes are [`Malformed`].
+/// Takes packed and unpacked lists.
+///
+/// # Errors
+/// [`Malformed`], after the fields before it were shown.
+pub fn each_field<'a>(example: &'a [u8], mut show: impl FnMut(Field<'a>)) -> Result<(), Malformed> {
     let mut example = Cursor(example);
     while let Some((tag, mut features)) = example.delimited()? {
         if tag != FIRST {
@@ -208,10 +217,10 @@ pub fn fields(example: &[u8]) -> Result<Vec<Field<'_>>, Malformed> {
                 }
             }
             field.name = name;
-            out.push(field);
+            show(field);
         }
     }
-    Ok(out)
+    Ok(())
 }
 
 fn feature(mut bytes: Cursor<'_>) -> Result<Field<'static>, Malformed> {

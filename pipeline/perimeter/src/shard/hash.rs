@@ -5,6 +5,7 @@ use crate::error::{Culprit, Failure, Result};
 use arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, BinaryViewArray, Int32Array, LargeBinaryArray, LargeStringArray, RecordBatch, StringArray, StringViewArray,
 };
+use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimeUnit,
@@ -50,23 +51,30 @@ pub fn shard_column(batch: &RecordBatch, entity: Option<usize>, deterministic: &
     rows_shards(&columns, batch.num_rows(), shards)
 }
 
+/// One loop for each layout, so that none asks for it row by row.
 fn text_shards(array: &ArrayRef, text: &Text<'_>, shards: u32) -> Int32Array {
-    let mut last: Option<(&[u8], i32)> = None;
-    let mut out = Vec::with_capacity(array.len());
-    for row in 0..array.len() {
-        if array.is_null(row) {
-            out.push(signed(shard_of(&[], shards)));
-            continue;
-        }
-        let token = text.value(row);
-        let shard = match last {
-            Some((seen, shard)) if seen == token => shard,
-            _ => signed(shard_of(token, shards)),
-        };
-        last = Some((token, shard));
-        out.push(shard);
+    let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
+    match text {
+        Text::Utf8(array) => token_shards(array.len(), nulls, |row| array.value(row).as_bytes(), shards),
+        Text::LargeUtf8(array) => token_shards(array.len(), nulls, |row| array.value(row).as_bytes(), shards),
+        Text::Utf8View(array) => token_shards(array.len(), nulls, |row| array.value(row).as_bytes(), shards),
+        Text::Binary(array) => token_shards(array.len(), nulls, |row| array.value(row), shards),
+        Text::LargeBinary(array) => token_shards(array.len(), nulls, |row| array.value(row), shards),
+        Text::BinaryView(array) => token_shards(array.len(), nulls, |row| array.value(row), shards),
     }
-    Int32Array::from(out)
+}
+
+fn token_shards<'a>(rows: usize, nulls: Option<&NullBuffer>, token: impl Fn(usize) -> &'a [u8], shards: u32) -> Int32Array {
+    // Neighbours often share their token: then the hash is that of the row before. A null goes where the empty token goes.
+    let (mut last, mut shard) = (&b""[..], signed(shard_of(&[], shards)));
+    let of_row = |row| {
+        let token = if nulls.is_some_and(|nulls| nulls.is_null(row)) { b"" } else { token(row) };
+        if token != last {
+            (last, shard) = (token, signed(shard_of(token, shards)));
+        }
+        shard
+    };
+    (0..rows).map(of_row).collect::<Vec<i32>>().into()
 }
 
 /// Shard counts stay far below 2^31.
@@ -85,7 +93,7 @@ fn rows_shards(columns: &[ArrayRef], rows: usize, shards: u32) -> Result<Int32Ar
         ends.clear();
         ends.resize(block, 0);
         for column in &sliced {
-            encode(column, &mut Pass::Measure(&mut ends))?;
+            encode(column, &mut Measure(&mut ends))?;
         }
         let mut total = 0;
         for end in &mut ends {
@@ -97,7 +105,7 @@ fn rows_shards(columns: &[ArrayRef], rows: usize, shards: u32) -> Result<Int32Ar
         bytes.resize(total, 0);
         let mut from = 0;
         for column in &sliced {
-            encode(column, &mut Pass::Write { at: &mut ends, bytes: &mut bytes })?;
+            encode(column, &mut Write { at: &mut ends, bytes: &mut bytes })?;
         }
         for &end in &ends {
             out.push(signed(shard_of(&bytes[from..end], shards)));
@@ -108,40 +116,48 @@ fn rows_shards(columns: &[ArrayRef], rows: usize, shards: u32) -> Result<Int32Ar
     Ok(Int32Array::from(out))
 }
 
-/// The two passes over a column.
-enum Pass<'a> {
-    Measure(&'a mut [usize]),
-    Write { at: &'a mut [usize], bytes: &'a mut [u8] },
+/// A pass over a column, cell by cell: a tag, then the value's parts.
+trait Pass {
+    fn cell<const PARTS: usize>(&mut self, row: usize, tag: u8, parts: [&[u8]; PARTS]);
 }
 
-impl Pass<'_> {
-    /// One cell: its tag, then its parts.
-    fn cell(&mut self, row: usize, tag: u8, parts: &[&[u8]]) {
-        match self {
-            Self::Measure(lengths) => lengths[row] += 1 + parts.iter().map(|part| part.len()).sum::<usize>(),
-            Self::Write { at, bytes } => {
-                let mut cursor = at[row];
-                bytes[cursor] = tag;
-                cursor += 1;
-                for part in parts {
-                    bytes[cursor..cursor + part.len()].copy_from_slice(part);
-                    cursor += part.len();
-                }
-                at[row] = cursor;
-            }
+/// Adds up the bytes of each row.
+struct Measure<'a>(&'a mut [usize]);
+
+impl Pass for Measure<'_> {
+    fn cell<const PARTS: usize>(&mut self, row: usize, _: u8, parts: [&[u8]; PARTS]) {
+        self.0[row] += 1 + parts.iter().map(|part| part.len()).sum::<usize>();
+    }
+}
+
+/// Writes them at each row's place, which moves on.
+struct Write<'a> {
+    at: &'a mut [usize],
+    bytes: &'a mut [u8],
+}
+
+impl Pass for Write<'_> {
+    fn cell<const PARTS: usize>(&mut self, row: usize, tag: u8, parts: [&[u8]; PARTS]) {
+        let mut at = self.at[row];
+        self.bytes[at] = tag;
+        at += 1;
+        for part in parts {
+            self.bytes[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
         }
+        self.at[row] = at;
     }
 }
 
 const NULL: u8 = 0;
 
-fn encode(array: &ArrayRef, pass: &mut Pass<'_>) -> Result<()> {
+fn encode(array: &ArrayRef, pass: &mut impl Pass) -> Result<()> {
     match array.data_type() {
-        DataType::Null => (0..array.len()).for_each(|row| pass.cell(row, NULL, &[])),
+        DataType::Null => (0..array.len()).for_each(|row| pass.cell(row, NULL, [])),
         DataType::Boolean => {
             let values = array.as_boolean();
             for row in 0..array.len() {
-                if values.is_null(row) { pass.cell(row, NULL, &[]) } else { pass.cell(row, 1, &[&[u8::from(values.value(row))]]) }
+                if values.is_null(row) { pass.cell(row, NULL, []) } else { pass.cell(row, 1, [&[u8::from(values.value(row))]]) }
             }
         }
         DataType::Int8 => fixed::<Int8Type>(array, 2, pass),
@@ -162,17 +178,19 @@ fn encode(array: &ArrayRef, pass: &mut Pass<'_>) -> Result<()> {
         DataType::Timestamp(TimeUnit::Microsecond, _) => fixed::<TimestampMicrosecondType>(array, 17, pass),
         DataType::Timestamp(TimeUnit::Nanosecond, _) => fixed::<TimestampNanosecondType>(array, 18, pass),
         other => {
-            let Some(text) = Text::of(array) else {
-                return Err(Failure::new(Culprit::File, "unsupported-type", format!("rows with a column of type {other} cannot be spread over shards"))
-                    .help("cast the column to a scalar type in `prepare`, or leave it out")
-                    .into());
-            };
-            for row in 0..array.len() {
-                if array.is_null(row) {
-                    pass.cell(row, NULL, &[]);
-                } else {
-                    let value = text.value(row);
-                    pass.cell(row, 19, &[&(value.len() as u64).to_le_bytes(), value]);
+            let nulls = array.nulls();
+            match Text::of(array) {
+                Some(Text::Utf8(array)) => text_cells(array.len(), nulls, |row| array.value(row).as_bytes(), pass),
+                Some(Text::LargeUtf8(array)) => text_cells(array.len(), nulls, |row| array.value(row).as_bytes(), pass),
+                Some(Text::Utf8View(array)) => text_cells(array.len(), nulls, |row| array.value(row).as_bytes(), pass),
+                Some(Text::Binary(array)) => text_cells(array.len(), nulls, |row| array.value(row), pass),
+                Some(Text::LargeBinary(array)) => text_cells(array.len(), nulls, |row| array.value(row), pass),
+                Some(Text::BinaryView(array)) => text_cells(array.len(), nulls, |row| array.value(row), pass),
+                None => {
+                    let message = format!("rows with a column of type {other} cannot be spread over shards");
+                    return Err(Failure::new(Culprit::File, "unsupported-type", message)
+                        .help("cast the column to a scalar type in `prepare`, or leave it out")
+                        .into());
                 }
             }
         }
@@ -180,14 +198,25 @@ fn encode(array: &ArrayRef, pass: &mut Pass<'_>) -> Result<()> {
     Ok(())
 }
 
+fn text_cells<'a>(rows: usize, nulls: Option<&NullBuffer>, value: impl Fn(usize) -> &'a [u8], pass: &mut impl Pass) {
+    for row in 0..rows {
+        if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            pass.cell(row, NULL, []);
+        } else {
+            let value = value(row);
+            pass.cell(row, 19, [&(value.len() as u64).to_le_bytes(), value]);
+        }
+    }
+}
+
 /// Arrow's native values are little-endian on every machine that we build for.
-fn fixed<T: ArrowPrimitiveType>(array: &ArrayRef, tag: u8, pass: &mut Pass<'_>)
+fn fixed<T: ArrowPrimitiveType>(array: &ArrayRef, tag: u8, pass: &mut impl Pass)
 where
     T::Native: ToByteSlice,
 {
     let values = array.as_primitive::<T>();
     for row in 0..values.len() {
-        if values.is_null(row) { pass.cell(row, NULL, &[]) } else { pass.cell(row, tag, &[values.value(row).to_byte_slice()]) }
+        if values.is_null(row) { pass.cell(row, NULL, []) } else { pass.cell(row, tag, [values.value(row).to_byte_slice()]) }
     }
 }
 

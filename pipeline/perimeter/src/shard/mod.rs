@@ -13,7 +13,7 @@ mod hash;
 mod table;
 mod write;
 
-pub use example::{Encoder, Field, ListKind, Malformed, Values, fields};
+pub use example::{Encoder, Field, ListKind, Malformed, Values, each_field, fields};
 pub(crate) use folder::io_failure;
 pub use folder::{NewFile, StoredFile, VersionFolder};
 pub(crate) use hash::{Text, plain};

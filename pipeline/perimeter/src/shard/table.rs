@@ -23,6 +23,9 @@ const STEP_ROWS: usize = 1024;
 /// Rows of a row group: bounds what the writer holds in memory.
 const GROUP_ROWS: usize = 128 * STEP_ROWS;
 
+/// A column with more distinct bytes than this is written plain: ids, times and amounts gain nothing by a dictionary, and pay for it.
+const DICTIONARY_BYTES: usize = 128 << 10;
+
 /// Where the table of a run goes.
 #[derive(Debug)]
 pub struct TableSink {
@@ -142,6 +145,7 @@ impl TableWriter {
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).unwrap_or_default()))
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_write_batch_size(STEP_ROWS)
+            .set_dictionary_page_size_limit(DICTIONARY_BYTES)
             .set_created_by(concat!("perimeter ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
         let options = ArrowWriterOptions::new().with_properties(properties);
