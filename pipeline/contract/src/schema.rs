@@ -1,5 +1,6 @@
 //! Schema files (`schemas/*.odcs.yaml`, Open Data Contract Standard v3.1): what each column is.
 use crate::Span;
+pub use crate::date_format::{CompiledFormat, FormatError, Offset};
 
 /// One dataset's columns, in file order.
 #[derive(Clone, Debug)]
@@ -88,6 +89,40 @@ pub struct DateFormat {
     pub pattern: Option<String>,
     /// What `yy` counts from (`customProperties.yearBase`, e.g. 1900 gives 1900 to 1999); 2000 by default as in the JDK.
     pub year_base: i32,
+    /// Ready to run on cells.
+    pub compiled: CompiledFormat,
+}
+
+impl DateFormat {
+    /// What `yy` counts from in the JDK.
+    pub const JDK_YEAR_BASE: i32 = 2000;
+
+    /// Compiles a pattern; see [`CompiledFormat::compile`].
+    ///
+    /// # Errors
+    /// The pattern is not in the subset.
+    pub fn compile(pattern: &str, year_base: i32) -> Result<CompiledFormat, FormatError> {
+        CompiledFormat::compile(pattern, year_base)
+    }
+
+    /// A pattern of the contract, `yy` counting from [`DateFormat::JDK_YEAR_BASE`].
+    ///
+    /// # Errors
+    /// The pattern is not in the subset.
+    pub fn new(pattern: &str) -> Result<Self, FormatError> {
+        let compiled = Self::compile(pattern, Self::JDK_YEAR_BASE)?;
+        Ok(Self { pattern: Some(pattern.to_owned()), year_base: Self::JDK_YEAR_BASE, compiled })
+    }
+
+    /// The default of dates, [`CompiledFormat::iso_date`].
+    pub fn iso_date() -> Self {
+        Self { pattern: None, year_base: Self::JDK_YEAR_BASE, compiled: CompiledFormat::iso_date() }
+    }
+
+    /// The default of timestamps, [`CompiledFormat::iso_timestamp`].
+    pub fn iso_timestamp() -> Self {
+        Self { pattern: None, year_base: Self::JDK_YEAR_BASE, compiled: CompiledFormat::iso_timestamp() }
+    }
 }
 
 /// A rule about a single value. Null breaks only `required`.

@@ -1,0 +1,405 @@
+//! Job files as typed.
+use crate::job::{Dtype, Encode, Scale};
+use crate::spanned::{Entries, Exact, OneOrMany, Spanned};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A job: where the data comes from, what shape it takes, where it lands.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Job {
+    /// `perimeter/v1`.
+    #[schemars(required)]
+    #[allow(dead_code, reason = "checked before the structure is")]
+    pub(crate) api_version: Option<Spanned<ApiVersion>>,
+    /// `Job`.
+    #[schemars(required)]
+    #[allow(dead_code, reason = "checked before the structure is")]
+    pub(crate) kind: Option<Spanned<JobKind>>,
+    /// What the job is called.
+    #[schemars(required)]
+    pub(crate) metadata: Option<Metadata>,
+    /// Values given with `--param name=value`: a default here, or the word `required`. Used as `${name}` in uris, key ids and keyring paths.
+    pub(crate) parameters: Option<Entries<Spanned<String>>>,
+    /// The policy file, relative to this file.
+    #[schemars(required)]
+    pub(crate) policy: Option<Spanned<String>>,
+    /// The data, by the name that SQL uses.
+    #[schemars(required)]
+    pub(crate) sources: Option<Spanned<Entries<Spanned<Source>>>>,
+    /// Where rejected rows go, encrypted; never under the sink or the table.
+    #[schemars(required)]
+    pub(crate) quarantine: Option<Spanned<Quarantine>>,
+    /// One SQL query over the checked sources; optional with one source.
+    pub(crate) prepare: Option<Spanned<String>>,
+    /// The keyrings, by the names that the policy uses.
+    #[schemars(required)]
+    pub(crate) keys: Option<Spanned<Entries<Spanned<Key>>>>,
+    /// What one example looks like.
+    #[schemars(required)]
+    pub(crate) shape: Option<Spanned<Shape>>,
+    /// Where the shards go.
+    #[schemars(required)]
+    pub(crate) sink: Option<Spanned<Sink>>,
+    /// The pseudonymized rows as a table.
+    pub(crate) table: Option<Spanned<Table>>,
+}
+
+/// The version of the file's format.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) enum ApiVersion {
+    #[serde(rename = "perimeter/v1")]
+    V1,
+}
+
+/// The kind of file.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) enum JobKind {
+    Job,
+}
+
+/// What the job is called.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Metadata {
+    /// The job's name: letters, digits, `-`, `_` and `.`; it begins the shards' file names.
+    #[schemars(required)]
+    pub(crate) name: Option<Spanned<String>>,
+    /// What the job is for, for people.
+    #[allow(dead_code, reason = "for people")]
+    pub(crate) description: Option<Spanned<String>>,
+}
+
+/// One source.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename = "format")]
+#[schemars(rename = "Source", tag = "format")]
+#[schemars(extend("x-not-available" = {"arrow": "format-not-available", "avro": "format-not-available", "fixedWidth": "format-not-available"}))]
+pub(crate) enum Source {
+    /// Delimited text.
+    #[serde(rename = "csv")]
+    Csv(CsvSource),
+    /// One JSON object a line.
+    #[serde(rename = "json")]
+    Json(JsonSource),
+    /// Apache Parquet.
+    #[serde(rename = "parquet")]
+    Parquet(ParquetSource),
+}
+
+macro_rules! source {
+    ($(#[$doc:meta])* $name:ident $(, $options:ty)?) => {
+        $(#[$doc])*
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        pub(crate) struct $name {
+            /// A path relative to this file or `s3://…`, with `*`, `?` and `[…]`; `.gz` and `.zst` go by file name.
+            #[schemars(required)]
+            pub(crate) uri: Option<Spanned<String>>,
+            /// The schema file (ODCS), relative to this file.
+            #[schemars(required)]
+            pub(crate) schema: Option<Spanned<String>>,
+            /// What happens when data and schema have different columns.
+            #[allow(dead_code, reason = "there is one value")]
+            pub(crate) drift: Option<Spanned<Drift>>,
+            $(
+                /// How the text is written.
+                pub(crate) options: Option<$options>,
+            )?
+        }
+    };
+}
+
+source!(
+    /// Delimited text.
+    CsvSource,
+    CsvOptions
+);
+source!(
+    /// One JSON object a line.
+    JsonSource,
+    TextOptions
+);
+source!(
+    /// Apache Parquet.
+    ParquetSource
+);
+
+/// What happens when data and schema have different columns.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Drift {
+    /// The job ends.
+    Refuse,
+}
+
+/// How delimited text is written.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct CsvOptions {
+    /// One ASCII character between cells; `,` by default.
+    pub(crate) delimiter: Option<Spanned<String>>,
+    /// One ASCII character around cells; `"` by default.
+    pub(crate) quote: Option<Spanned<String>>,
+    /// Whether the first line names the columns; true by default. Without one, columns are taken by position.
+    pub(crate) header: Option<bool>,
+    /// Cells that mean null beside the bare empty one.
+    pub(crate) null_markers: Option<OneOrMany<Spanned<String>>>,
+    /// Text in front of decimals that is dropped, e.g. `$`.
+    pub(crate) decimal_prefix: Option<Spanned<String>>,
+}
+
+/// How text is written.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct TextOptions {
+    /// Texts that mean null.
+    pub(crate) null_markers: Option<OneOrMany<Spanned<String>>>,
+    /// Text in front of decimals that is dropped, e.g. `$`.
+    pub(crate) decimal_prefix: Option<Spanned<String>>,
+}
+
+/// Where rejected rows go.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Quarantine {
+    /// A folder relative to this file, or `s3://…`.
+    #[schemars(required)]
+    pub(crate) uri: Option<Spanned<String>>,
+    /// The name of the key that encrypts.
+    #[schemars(required)]
+    pub(crate) key: Option<Spanned<String>>,
+    /// How long rejected rows are kept: `30d`.
+    #[schemars(regex(pattern = r"^[1-9][0-9]*d$"))]
+    pub(crate) retention: Option<Spanned<String>>,
+}
+
+/// One keyring.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename = "provider")]
+#[schemars(rename = "Key", tag = "provider")]
+pub(crate) enum Key {
+    /// The root key is wrapped by AWS KMS.
+    #[serde(rename = "awsKms")]
+    AwsKms(AwsKmsKey),
+    /// The root key is wrapped by a key file beside the keyring: for development and tests.
+    #[serde(rename = "local")]
+    Local(LocalKey),
+}
+
+/// A keyring wrapped by AWS KMS.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct AwsKmsKey {
+    /// Key id, ARN or alias.
+    #[schemars(required)]
+    pub(crate) key_id: Option<Spanned<String>>,
+    /// The keyring file: a path relative to this file, or `s3://…`.
+    #[schemars(required)]
+    pub(crate) keyring: Option<Spanned<String>>,
+    /// The key version that this job uses; tokens change with it.
+    #[schemars(required, range(min = 1))]
+    pub(crate) version: Option<u32>,
+}
+
+/// A keyring wrapped by a key file.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct LocalKey {
+    /// The keyring file, relative to this file.
+    #[schemars(required)]
+    pub(crate) keyring: Option<Spanned<String>>,
+    /// The key version that this job uses; optional with `create: true`.
+    #[schemars(range(min = 1))]
+    pub(crate) version: Option<u32>,
+    /// Make the keyring when it is absent; marks the dataset `development`.
+    pub(crate) create: Option<bool>,
+}
+
+/// What one example looks like.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("x-not-available" = {
+    "split": "split-not-available", "statistics": "statistics-not-available", "shuffle": "shuffle-not-available",
+    "pack": "packing-not-available", "packing": "packing-not-available", "tokenizer": "tokenizer-not-available"
+}))]
+pub(crate) struct Shape {
+    /// `static`: every feature has a fixed shape per bucket.
+    #[allow(dead_code, reason = "there is one value")]
+    pub(crate) layout: Option<Spanned<Layout>>,
+    /// One example per entity; without it one per row.
+    pub(crate) sequence: Option<Spanned<Sequence>>,
+    /// The tensors of an example.
+    #[schemars(required)]
+    pub(crate) features: Option<Spanned<Vec<Spanned<Feature>>>>,
+    /// Lengths that sequences are padded to, ascending.
+    pub(crate) buckets: Option<Spanned<Buckets>>,
+    /// What happens to sequences longer than the largest bucket.
+    pub(crate) overflow: Option<Spanned<Overflow>>,
+}
+
+/// How examples are laid out.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-not-available" = {"maxtext": "layout-not-available"}))]
+pub(crate) enum Layout {
+    /// Every feature has a fixed shape per bucket.
+    Static,
+}
+
+/// How events become one example.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Sequence {
+    /// The column whose value is the entity.
+    #[schemars(required)]
+    pub(crate) by: Option<Spanned<String>>,
+    /// The columns that order its events.
+    #[schemars(required)]
+    pub(crate) order_by: Option<Spanned<OneOrMany<Spanned<String>>>>,
+}
+
+/// One tensor of an example.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("x-not-available" = {
+    "tokenizer": "tokenizer-not-available", "maxTokens": "tokenizer-not-available", "statistics": "statistics-not-available",
+    "vocabulary": "statistics-not-available"
+}))]
+pub(crate) struct Feature {
+    /// Its name in the example.
+    #[schemars(required)]
+    pub(crate) name: Option<Spanned<String>>,
+    /// The column of the prepared output that it holds.
+    #[schemars(required)]
+    pub(crate) column: Option<Spanned<String>>,
+    /// The type of its elements.
+    #[schemars(required)]
+    pub(crate) dtype: Option<Spanned<DtypeName>>,
+    /// A fixed function of the value.
+    pub(crate) scale: Option<Spanned<Scale>>,
+    /// What of the value is taken.
+    pub(crate) encode: Option<Spanned<Encode>>,
+    /// What null becomes; without it a null rejects the row.
+    pub(crate) missing: Option<Spanned<Number>>,
+}
+
+/// The type of a feature's elements.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct DtypeName(pub(crate) Dtype);
+
+impl JsonSchema for DtypeName {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Dtype".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = Dtype::json_schema(generator);
+        schema.insert("x-not-available".to_owned(), serde_json::json!({"bfloat16": "dtype-not-available", "int32": "dtype-not-available"}));
+        schema
+    }
+}
+
+/// A number as written.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Number(pub(crate) Exact);
+
+impl JsonSchema for Number {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Number".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "number"})
+    }
+}
+
+/// Lengths that sequences are padded to.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Buckets(pub(crate) Vec<Spanned<u32>>);
+
+impl JsonSchema for Buckets {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Buckets".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": MAX_BUCKET}})
+    }
+}
+
+/// Longer static shapes than this are a typing mistake.
+pub(crate) const MAX_BUCKET: u32 = 1 << 20;
+
+/// What happens to sequences longer than the largest bucket.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-not-available" = {"truncate": "overflow-not-available", "reject": "overflow-not-available"}))]
+pub(crate) enum Overflow {
+    /// Cut into chunks of the largest bucket; the last one is shorter.
+    Split,
+}
+
+/// Where the shards go.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("x-not-available" = {"shuffle": "shuffle-not-available"}))]
+pub(crate) struct Sink {
+    /// A folder relative to this file, or `s3://…`; versions go below it.
+    #[schemars(required)]
+    pub(crate) uri: Option<Spanned<String>>,
+    /// The file format.
+    #[allow(dead_code, reason = "there is one value")]
+    pub(crate) format: Option<Spanned<SinkFormat>>,
+    /// ArrayRecord's option string; `group_size:1,zstd:3` by default.
+    pub(crate) options: Option<Spanned<String>>,
+    /// How an example is written.
+    #[allow(dead_code, reason = "there is one value")]
+    pub(crate) encoding: Option<Spanned<Encoding>>,
+    /// The number of shards; from the input's bytes by default.
+    #[schemars(range(min = 1, max = 65536))]
+    pub(crate) shards: Option<u32>,
+    /// The KMS key that S3 encrypts with.
+    pub(crate) sse_kms: Option<Spanned<String>>,
+}
+
+/// The file format of shards.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-not-available" = {"tfRecord": "sink-format-not-available"}))]
+pub(crate) enum SinkFormat {
+    /// Google's ArrayRecord.
+    ArrayRecord,
+}
+
+/// How an example is written.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-not-available" = {"tensor": "encoding-not-available"}))]
+pub(crate) enum Encoding {
+    /// One `tf.train.Example` per record.
+    TfExample,
+}
+
+/// The pseudonymized rows as a table.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Table {
+    /// A folder relative to this file, or `s3://…`.
+    #[schemars(required)]
+    pub(crate) uri: Option<Spanned<String>>,
+    /// The file format.
+    #[allow(dead_code, reason = "there is one value")]
+    pub(crate) format: Option<Spanned<TableFormat>>,
+}
+
+/// The file format of the table.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum TableFormat {
+    /// Apache Parquet.
+    Parquet,
+}

@@ -1,0 +1,295 @@
+//! Policy files as typed.
+use super::job::{ApiVersion, Number};
+use crate::policy::{Canonicalize, Nulls, TokenEncoding};
+use crate::schema::CheckDigit;
+use crate::spanned::{OneOrMany, Spanned};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A policy: what may happen to which kind of data, and where it may go.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Policy {
+    /// `perimeter/v1`.
+    #[schemars(required)]
+    #[allow(dead_code, reason = "checked before the structure is")]
+    pub(crate) api_version: Option<Spanned<ApiVersion>>,
+    /// `Policy`.
+    #[schemars(required)]
+    #[allow(dead_code, reason = "checked before the structure is")]
+    pub(crate) kind: Option<Spanned<PolicyKind>>,
+    /// Who answers for the policy, and why the data may be used.
+    #[schemars(required)]
+    pub(crate) metadata: Option<Metadata>,
+    /// Whom the data is about.
+    pub(crate) privacy_unit: Option<PrivacyUnit>,
+    /// The first rule that matches a column decides; a column that no rule matches is refused.
+    #[schemars(required)]
+    pub(crate) rules: Option<Spanned<Vec<Spanned<Rule>>>>,
+    /// What must hold of the finished dataset.
+    pub(crate) gates: Option<Gates>,
+    /// How long datasets are kept: `180d`.
+    #[schemars(regex(pattern = r"^[1-9][0-9]*d$"))]
+    pub(crate) retention: Option<Spanned<String>>,
+    /// The places that sealed datasets may go.
+    pub(crate) destinations: Option<Vec<Spanned<Destination>>>,
+}
+
+/// The kind of file.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) enum PolicyKind {
+    Policy,
+}
+
+/// Who answers for the policy, and why the data may be used.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Metadata {
+    /// The policy's name: letters, digits, `-`, `_` and `.`.
+    #[schemars(required)]
+    pub(crate) name: Option<Spanned<String>>,
+    /// Goes up with every change.
+    #[schemars(required, range(min = 1))]
+    pub(crate) version: Option<u32>,
+    /// Who answers for it.
+    #[schemars(required)]
+    pub(crate) owner: Option<Spanned<String>>,
+    /// What the data is used for.
+    #[schemars(required)]
+    pub(crate) purpose: Option<Spanned<String>>,
+    /// The articles of law that allow it.
+    pub(crate) legal_basis: Option<OneOrMany<Spanned<String>>>,
+    /// The article of law that allows it to leave the country.
+    #[allow(dead_code, reason = "read by people and by `report`")]
+    pub(crate) transfer_mechanism: Option<Spanned<String>>,
+    /// What the policy is for, for people.
+    #[allow(dead_code, reason = "for people")]
+    pub(crate) description: Option<Spanned<String>>,
+}
+
+/// Whom the data is about.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct PrivacyUnit {
+    /// The join domain that identifies them.
+    #[schemars(required)]
+    pub(crate) join_domain: Option<Spanned<String>>,
+}
+
+/// One rule: what it matches and what happens to the values.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename = "transform", rename_all = "camelCase")]
+#[schemars(rename = "Rule", tag = "transform")]
+#[schemars(extend("x-not-available" = {
+    "encrypt": "transform-not-available", "deidentifyText": "transform-not-available", "redact": "transform-not-available",
+    "replace": "transform-not-available", "replaceWithInfoType": "transform-not-available", "bucketing": "transform-not-available",
+    "timePart": "transform-not-available"
+}))]
+pub(crate) enum Rule {
+    /// HMAC-SHA256, cannot be reversed.
+    CryptoHash(CryptoHash),
+    /// AES-SIV: reversible, joinable.
+    CryptoDeterministic(CryptoDeterministic),
+    /// FF1 over the digits of a value.
+    CryptoReplaceFfxFpe(CryptoReplaceFfxFpe),
+    /// Whole days, the same for every value of one context.
+    DateShift(DateShift),
+    /// Characters become a masking character.
+    CharacterMask(CharacterMask),
+    /// The first characters.
+    Truncate(Truncate),
+    /// The lower bound of the bucket that holds the number.
+    FixedSizeBucketing(FixedSizeBucketing),
+    /// The column does not leave.
+    Drop(Drop),
+    /// The column leaves as it is.
+    Keep(Keep),
+}
+
+macro_rules! rule {
+    ($(#[$doc:meta])* $name:ident { $($(#[$meta:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        pub(crate) struct $name {
+            /// What the rule is called in reports.
+            #[schemars(required)]
+            pub(crate) name: Option<Spanned<String>>,
+            /// What the rule looks at: every key that is there must match, a list matches any of its entries.
+            #[serde(rename = "match")]
+            #[schemars(required)]
+            pub(crate) matches: Option<Spanned<Match>>,
+            /// What happens to null; `keep` by default.
+            pub(crate) nulls: Option<Spanned<Nulls>>,
+            $($(#[$meta])* pub(crate) $field: $type,)*
+        }
+    };
+}
+
+rule!(
+    /// HMAC-SHA256, cannot be reversed.
+    CryptoHash {
+        /// The name of the job's key.
+        #[schemars(required)]
+        key: Option<Spanned<String>>,
+        /// Steps before hashing, in this order.
+        canonicalize: Option<OneOrMany<Spanned<Canonicalize>>>,
+        /// How the token is written; `hex` by default.
+        encoding: Option<TokenEncoding>,
+        /// How many bytes of the MAC are kept; 32 by default.
+        #[schemars(range(min = 16, max = 32))]
+        bytes: Option<u8>,
+    }
+);
+rule!(
+    /// AES-SIV: reversible, joinable.
+    CryptoDeterministic {
+        /// The name of the job's key.
+        #[schemars(required)]
+        key: Option<Spanned<String>>,
+        /// Steps before encryption, in this order.
+        canonicalize: Option<OneOrMany<Spanned<Canonicalize>>>,
+    }
+);
+rule!(
+    /// FF1 over the digits of a value.
+    CryptoReplaceFfxFpe {
+        /// The name of the job's key.
+        #[schemars(required)]
+        key: Option<Spanned<String>>,
+        /// Digits kept in front; 0 by default.
+        #[schemars(range(min = 0, max = 32))]
+        keep_first: Option<Spanned<u8>>,
+        /// Digits kept at the end, before the check digit; 0 by default.
+        #[schemars(range(min = 0, max = 32))]
+        keep_last: Option<Spanned<u8>>,
+        /// The check digit that is computed again.
+        check_digit: Option<CheckDigit>,
+        /// Steps before encryption, in this order.
+        canonicalize: Option<OneOrMany<Spanned<Canonicalize>>>,
+    }
+);
+rule!(
+    /// Whole days, the same for every value of one context.
+    DateShift {
+        /// The name of the job's key.
+        #[schemars(required)]
+        key: Option<Spanned<String>>,
+        /// Whose values shift together.
+        #[schemars(required)]
+        context: Option<Context>,
+        /// The shift is at most this many days, forwards or backwards.
+        #[schemars(required, range(min = 1, max = 36500))]
+        max_days: Option<u16>,
+    }
+);
+rule!(
+    /// Characters become a masking character.
+    CharacterMask {
+        /// One character; `*` by default.
+        masking_character: Option<Spanned<String>>,
+        /// Characters kept in front; 0 by default.
+        keep_first: Option<u32>,
+        /// Characters kept at the end; 0 by default.
+        keep_last: Option<u32>,
+        /// The mask's length whatever the value's; by default one masking character per character.
+        #[schemars(range(min = 1, max = 1024))]
+        mask_length: Option<u32>,
+    }
+);
+rule!(
+    /// The first characters.
+    Truncate {
+        /// How many.
+        #[schemars(required, range(min = 1))]
+        length: Option<u32>,
+    }
+);
+rule!(
+    /// The lower bound of the bucket that holds the number.
+    FixedSizeBucketing {
+        /// The width of a bucket, more than 0.
+        #[schemars(required)]
+        size: Option<Spanned<Number>>,
+    }
+);
+rule!(
+    /// The column does not leave.
+    Drop {}
+);
+rule!(
+    /// The column leaves as it is.
+    Keep {}
+);
+
+/// What a rule looks at.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Match {
+    /// What the column is: `BR_CPF`.
+    pub(crate) semantic_type: Option<Spanned<OneOrMany<Spanned<String>>>>,
+    /// The column's classification.
+    pub(crate) classification: Option<Spanned<OneOrMany<Spanned<String>>>>,
+    /// Any of the column's tags.
+    pub(crate) tags: Option<Spanned<OneOrMany<Spanned<String>>>>,
+    /// A computed column, by the semantic types of the columns that it comes from.
+    pub(crate) derived_from: Option<Spanned<OneOrMany<Spanned<String>>>>,
+    /// The column's join domain.
+    pub(crate) join_domain: Option<Spanned<OneOrMany<Spanned<String>>>>,
+}
+
+/// Whose values shift together.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Context {
+    /// The join domain of the column whose value picks the shift.
+    #[schemars(required)]
+    pub(crate) join_domain: Option<Spanned<String>>,
+}
+
+/// What must hold of the finished dataset.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("x-not-available" = {"kAnonymity": "gate-not-available", "residualPii": "gate-not-available", "macie": "gate-not-available"}))]
+pub(crate) struct Gates {
+    /// More rejected rows than this end the job; 0 by default.
+    #[schemars(range(min = 0, max = 1))]
+    pub(crate) max_rejected_fraction: Option<f64>,
+}
+
+/// A place that sealed datasets may go.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Destination {
+    /// `gs://bucket/prefix/*` or `s3://bucket/prefix/*`.
+    #[schemars(required)]
+    pub(crate) uri: Option<Spanned<String>>,
+    /// The region it is in.
+    #[schemars(required)]
+    pub(crate) region: Option<Spanned<String>>,
+    /// Who runs it.
+    #[allow(dead_code, reason = "read by people and by `replicate`")]
+    pub(crate) processor: Option<Spanned<String>>,
+    /// The contract with them.
+    pub(crate) agreement: Option<Agreement>,
+    /// What the transfer may cost at most.
+    #[schemars(range(min = 0))]
+    #[allow(dead_code, reason = "read by `replicate`")]
+    pub(crate) max_egress_usd: Option<f64>,
+    /// Whether the bucket must use a key of the customer's.
+    #[allow(dead_code, reason = "read by `replicate`")]
+    pub(crate) require_cmek: Option<bool>,
+}
+
+/// A contract with a processor.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Agreement {
+    /// Its number.
+    #[schemars(required)]
+    #[allow(dead_code, reason = "read by people and by `replicate`")]
+    pub(crate) id: Option<Spanned<String>>,
+    /// Its last day: `2027-06-30`.
+    #[schemars(required)]
+    pub(crate) expires: Option<Spanned<String>>,
+}
