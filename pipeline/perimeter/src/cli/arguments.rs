@@ -1,0 +1,193 @@
+//! Arguments as typed, and as usable.
+use crate::engine::Limits;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use tracing_subscriber::filter::LevelFilter;
+
+/// Prepares raw financial records for model training outside the cloud that owns them.
+#[derive(Debug, Parser)]
+#[command(name = "perimeter", version, about, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(flatten)]
+    pub(super) global: Global,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 the data or a gate said no, nothing was published; 2 a file or the command line is wrong; \
+3 something outside failed for now, run again; 4 something outside denied us";
+
+#[derive(Debug, Args)]
+pub(super) struct Global {
+    /// Memory that the process stays under, e.g. 512MiB or 4GiB
+    #[arg(long, global = true, default_value = "2GiB", value_parser = bytes, value_name = "BYTES")]
+    memory_limit: usize,
+    /// Threads that read, pseudonymize and write [default: the processor's]
+    #[arg(long, global = true, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
+    threads: Option<u16>,
+    /// A job parameter; may be given several times
+    #[arg(long = "param", global = true, value_parser = parameter, value_name = "NAME=VALUE")]
+    parameters: Vec<(String, String)>,
+    /// Messages to show on stderr
+    #[arg(long, global = true, value_enum, default_value_t = LogLevel::Warn, value_name = "LEVEL")]
+    log_level: LogLevel,
+    /// Results and failures as JSON
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+    /// Rows per batch; changes nothing but speed and memory
+    #[arg(long, global = true, hide = true, env = "PERIMETER_BATCH_ROWS", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    batch_rows: u32,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run a job: read, check, pseudonymize, shape, shard, seal
+    Run {
+        /// The job file
+        job: PathBuf,
+    },
+    /// Show what a run would do, without reading rows
+    Plan {
+        /// The job file
+        job: PathBuf,
+    },
+    /// Check contract and data; writes nothing
+    Check {
+        /// The job file
+        job: PathBuf,
+    },
+    /// Show how a shard is built, without its values
+    Inspect {
+        /// A shard: a path or an s3:// uri
+        shard: String,
+    },
+    /// Read a sealed dataset again and compare it with its manifest
+    Verify {
+        /// The manifest: a path or an s3:// uri
+        manifest: String,
+    },
+    /// Make and list keyrings
+    #[command(subcommand)]
+    Keys(Keys),
+    /// Schemas of the file formats
+    #[command(subcommand)]
+    Schema(Schema),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Keys {
+    /// Make a keyring with one version; prints no key
+    Create {
+        /// Where: a path or an s3:// uri, by custom NAME.keyring.json
+        keyring: String,
+        /// The AWS KMS key (id, ARN or alias) that wraps the root key
+        #[arg(long, value_name = "KEY", required_unless_present = "local")]
+        kms_key: Option<String>,
+        /// Wrap with a key file beside the keyring instead: development and tests only
+        #[arg(long, conflicts_with = "kms_key")]
+        local: bool,
+    },
+    /// List the versions of a keyring; prints no key
+    List {
+        /// A path or an s3:// uri
+        keyring: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Schema {
+    /// The JSON Schema of a file kind, for editors
+    Json {
+        /// Which file
+        kind: FileKind,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum FileKind {
+    Policy,
+    Job,
+}
+
+impl Global {
+    pub(super) fn limits(&self) -> Limits {
+        let by_default = Limits::default();
+        Limits { memory_bytes: self.memory_limit, threads: self.threads.map_or(by_default.threads, usize::from), batch_rows: self.batch_rows as usize }
+    }
+
+    pub(super) fn parameters(&self) -> BTreeMap<String, String> {
+        self.parameters.iter().cloned().collect()
+    }
+}
+
+/// Only our own messages, at any level: the SDK's at `trace` hold key material, the engine's hold cells.
+pub(super) fn log(global: &Global) {
+    let level = match global.log_level {
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
+    let filter = tracing_subscriber::filter::Targets::new().with_target("perimeter", level);
+    use tracing_subscriber::prelude::*;
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false).with_filter(filter);
+    // A second initialization (tests) keeps the first.
+    let _ = tracing_subscriber::registry().with(lines).try_init();
+}
+
+/// `2GiB`, `512MiB`, `1500MB`, `1073741824`.
+fn bytes(text: &str) -> Result<usize, String> {
+    const LEAST: usize = 256 << 20;
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: usize = match &text[digits.len()..] {
+        "" | "B" => 1,
+        "KB" => 1000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "K" | "KiB" => 1 << 10,
+        "M" | "MiB" => 1 << 20,
+        "G" | "GiB" => 1 << 30,
+        _ => return Err("the unit is one of MiB, GiB, MB, GB".to_owned()),
+    };
+    let bytes = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(unit)).ok_or("write a whole number and a unit, e.g. 2GiB")?;
+    if bytes < LEAST { Err("at least 256MiB".to_owned()) } else { Ok(bytes) }
+}
+
+fn parameter(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn memory_limits() {
+        assert_eq!(bytes("2GiB"), Ok(2 << 30));
+        assert_eq!(bytes("512MiB"), Ok(512 << 20));
+        assert_eq!(bytes("1500MB"), Ok(1_500_000_000));
+        for wrong in ["", "x", "2TiB", "-1GiB", "1.5GiB", "1MiB", "99999999999999GiB"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

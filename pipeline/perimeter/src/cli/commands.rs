@@ -1,0 +1,219 @@
+//! What each command does with the library, and what it shows of the result.
+use super::arguments::{Cli, Command, FileKind, Global, Keys, Schema};
+use super::progress::Drawn;
+use crate::engine::scan::Tally;
+use crate::error::Error;
+use crate::plan::{self, Plan};
+use crate::run::{self, Services};
+use crate::{keys, seal};
+use perimeter_contract::job::{Provider, Uri};
+use serde_json::json;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// Why a command did not end well.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// The work failed.
+    Failed(Error),
+    /// Nobody reads the result any more.
+    BrokenPipe,
+    /// The result could not be written.
+    Output(io::Error),
+}
+
+impl From<io::Error> for Ended {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe { Self::BrokenPipe } else { Self::Output(error) }
+    }
+}
+
+type Done = Result<(), Ended>;
+
+pub(super) fn execute(cli: Cli, runtime: &Runtime) -> Done {
+    let Cli { global, command } = cli;
+    runtime.block_on(async {
+        match command {
+            Command::Run { job } => run(&global, &job).await,
+            Command::Plan { job } => plan(&global, &job).await,
+            Command::Check { job } => check(&global, &job).await,
+            Command::Inspect { shard } => inspect(&global, shard).await,
+            Command::Verify { manifest } => verify(&global, manifest).await,
+            Command::Keys(Keys::Create { keyring, kms_key, local: _ }) => create(&global, &keyring, kms_key).await,
+            Command::Keys(Keys::List { keyring }) => list(&global, &keyring).await,
+            Command::Schema(Schema::Json { kind }) => schema(kind),
+        }
+    })
+}
+
+fn result(text: &str) -> Done {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(())
+}
+
+fn result_json(value: &serde_json::Value) -> Done {
+    result(&format!("{value:#}\n"))
+}
+
+fn say(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// An argument as a place: `s3://…` as it is, a path made absolute.
+fn uri(argument: &str) -> Result<Uri, Ended> {
+    if argument.contains("://") {
+        return Ok(Uri(argument.to_owned()));
+    }
+    Ok(Uri(std::path::absolute(argument)?.to_string_lossy().into_owned()))
+}
+
+async fn planned(global: &Global, job: &Path, services: &Services) -> Result<Plan, Ended> {
+    let contract = perimeter_contract::load(job, &global.parameters()).map_err(Error::from)?;
+    Ok(plan::plan(contract, &services.stores).await?)
+}
+
+async fn run(global: &Global, job: &Path) -> Done {
+    let services = Services::new(global.limits());
+    let drawn = Drawn::new(Arc::clone(&services.progress), global.json);
+    let planned = planned(global, job, &services).await?;
+    let sealed = run::run(&planned, &services).await;
+    drop(drawn);
+    let sealed = sealed?;
+    let manifest = sealed.manifest();
+    if global.json {
+        return result_json(&json!({"manifest": sealed.manifest_uri().0, "run": manifest.run.id, "rows": manifest.rows, "rejections": manifest.rejections, "shards": manifest.shards.len()}));
+    }
+    say(&format!(
+        "sealed: {} rows read, {} rejected, {} written as {} records in {} shards{}\n",
+        manifest.rows.read,
+        manifest.rows.rejected,
+        manifest.rows.written,
+        manifest.shards.iter().map(|shard| shard.records).sum::<u64>(),
+        manifest.shards.len(),
+        if manifest.development { " (development: not for replication)" } else { "" },
+    ));
+    for (rule, rows) in &manifest.rejections {
+        say(&format!("  rejected by {rule}: {rows}\n"));
+    }
+    result(&format!("{}\n", sealed.manifest_uri().0))
+}
+
+async fn plan(global: &Global, job: &Path) -> Done {
+    let services = Services::new(global.limits());
+    let planned = planned(global, job, &services).await?;
+    if global.json { result_json(&plan::explain::json(&planned)) } else { result(&plan::explain::text(&planned)) }
+}
+
+async fn check(global: &Global, job: &Path) -> Done {
+    let services = Services::new(global.limits());
+    let drawn = Drawn::new(Arc::clone(&services.progress), global.json);
+    let planned = planned(global, job, &services).await?;
+    let tally = run::check(&planned, &services).await;
+    drop(drawn);
+    let tally = tally?;
+    if global.json { result_json(&tally_json(&planned, &tally))? } else { result(&tally_text(&tally))? }
+    Ok(run::gate(&planned, &tally)?)
+}
+
+fn tally_json(plan: &Plan, tally: &Tally) -> serde_json::Value {
+    let sources: Vec<_> = plan
+        .contract
+        .job
+        .sources
+        .iter()
+        .zip(&tally.file_rows)
+        .zip(&plan.inputs)
+        .map(|((source, rows), input)| json!({"name": source.name, "rows": rows.iter().sum::<u64>(), "files": input.files.len()}))
+        .collect();
+    json!({
+        "sources": sources,
+        "rows": {"read": tally.rows_read, "rejected": tally.rows_rejected},
+        "rejectedFraction": tally.rejected_fraction(),
+        "maxRejectedFraction": plan.contract.policy.gates.max_rejected_fraction,
+        "rejections": tally.rejections,
+    })
+}
+
+fn tally_text(tally: &Tally) -> String {
+    let width = tally.rejections.keys().map(String::len).max().unwrap_or(0).max("rule".len());
+    let mut text = format!("{:width$}  {:>12}  {:>9}\n", "rule", "rows", "share");
+    for (rule, rows) in &tally.rejections {
+        text.push_str(&format!("{rule:width$}  {rows:>12}  {:>8.4}%\n", share(*rows, tally.rows_read)));
+    }
+    text.push_str(&format!("{:width$}  {:>12}  {:>8.4}%\n", "rejected", tally.rows_rejected, share(tally.rows_rejected, tally.rows_read)));
+    text.push_str(&format!("{:width$}  {:>12}\n", "read", tally.rows_read));
+    text
+}
+
+fn share(rows: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { rows as f64 * 100.0 / all as f64 }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Ended> {
+    let stopped = || crate::error::Failure::new(crate::error::Culprit::Outside, "stopped", "the work was stopped").into();
+    Ok(tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(stopped()))?)
+}
+
+async fn inspect(global: &Global, shard: String) -> Done {
+    let services = Services::new(global.limits());
+    let shard = uri(&shard)?;
+    let inspected = blocking(move || seal::inspect(&services.stores, &shard)).await?;
+    if global.json { result_json(&json!(inspected)) } else { result(&inspected.to_string()) }
+}
+
+async fn verify(global: &Global, manifest: String) -> Done {
+    let services = Services::new(global.limits());
+    let manifest = uri(&manifest)?;
+    let report = blocking(move || seal::verify(&services.stores, &manifest)).await?;
+    if global.json { result_json(&json!(report))? } else { result(&report.to_string())? }
+    Ok(report.into_result()?)
+}
+
+async fn create(global: &Global, keyring: &str, kms_key: Option<String>) -> Done {
+    let services = Services::new(global.limits());
+    let place = uri(keyring)?;
+    let provider = kms_key.map_or(Provider::Local, |key_id| Provider::AwsKms { key_id });
+    let file = keys::create(&place, &provider, &services.stores).await?;
+    show_keyring(global, &place, &file)
+}
+
+async fn list(global: &Global, keyring: &str) -> Done {
+    let services = Services::new(global.limits());
+    let place = uri(keyring)?;
+    match keys::read(&place, &services.stores).await? {
+        Some(file) => show_keyring(global, &place, &file),
+        None => Err(Ended::Failed(
+            crate::error::Failure::new(crate::error::Culprit::File, "keyring-not-found", format!("there is no keyring at {}", place.0)).help("make it with `perimeter keys create`").into(),
+        )),
+    }
+}
+
+fn show_keyring(global: &Global, place: &Uri, file: &perimeter_pseudonym::keyring::KeyringFile) -> Done {
+    let versions = file.versions();
+    if global.json {
+        let versions: Vec<_> = versions
+            .iter()
+            .map(|version| json!({"version": version.version(), "state": version.state(), "created": version.created(), "purposes": version.purposes().map(|purpose| purpose.as_str()).collect::<Vec<_>>()}))
+            .collect();
+        return result_json(&json!({"keyring": place.0, "id": file.id(), "versions": versions}));
+    }
+    let mut text = format!("keyring {} at {}\nversion  state      created               purposes\n", file.id(), place.0);
+    for version in versions {
+        let purposes: Vec<&str> = version.purposes().map(|purpose| purpose.as_str()).collect();
+        let state = format!("{:?}", version.state()).to_lowercase();
+        text.push_str(&format!("{:>7}  {state:9}  {:20}  {}\n", version.version(), version.created(), purposes.join(", ")));
+    }
+    result(&text)
+}
+
+fn schema(kind: FileKind) -> Done {
+    let schema = match kind {
+        FileKind::Job => perimeter_contract::json_schema(perimeter_contract::Kind::Job),
+        FileKind::Policy => perimeter_contract::json_schema(perimeter_contract::Kind::Policy),
+    };
+    result_json(&schema)
+}

@@ -1,0 +1,101 @@
+//! Sorted partitions into closed shards: one [`Emitter`] per partition, each on a blocking thread of its own.
+use super::order::Shaped;
+use super::scan::Checked;
+use crate::error::{Culprit, Error, Failure, Result};
+use crate::plan::Plan;
+use crate::progress::{Progress, Stage};
+use crate::shape::{Emitted, Emitter, Layout};
+use crate::shard::{ClosedPart, ClosedShard, ShardSink, TableSink};
+use datafusion::physical_plan::ExecutionPlan;
+use futures::StreamExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::runtime::Handle;
+
+/// Every file of a version, closed and with proof: what *seal* takes once the gates have been asked.
+#[derive(Debug)]
+pub struct Closed {
+    pub(crate) shards: Vec<ClosedShard>,
+    pub(crate) parts: Vec<ClosedPart>,
+    /// Rows that *pseudonymize* let through: a count that the emitters had no part in.
+    pub(crate) rows: u64,
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) checked: Checked,
+}
+
+/// Runs the query and writes every shard and, where the job asks for it, every file of the table.
+///
+/// # Errors
+/// Whatever any stage ends with; the first one to fail is told, and the others stop.
+pub async fn shard(shaped: Shaped, plan: &Plan, sink: Arc<ShardSink>, table: Option<Arc<TableSink>>, progress: &Arc<Progress>) -> Result<Closed> {
+    let Shaped { context, rows, layout, shards, counted, checked } = shaped;
+    let failure = checked.failure.clone();
+    let stop = Arc::new(AtomicBool::new(false));
+    let _stop_when_dropped = Stop(Arc::clone(&stop));
+    let task = context.task_ctx();
+    // All partitions start before any is read: an exchange feeds them side by side.
+    let streams = (0..shards.len()).map(|partition| rows.execute(partition, Arc::clone(&task))).collect::<Result<Vec<_>, _>>();
+    let streams = streams.map_err(|error| failure.explain(&error))?;
+    let mut partitions = Vec::with_capacity(streams.len());
+    for (mut stream, own) in streams.into_iter().zip(shards) {
+        let mut emitter = Emitter::new(Arc::clone(&layout), Arc::clone(&sink), table.clone(), own.collect(), plan.shards);
+        let (stop, failure, progress, handle) = (Arc::clone(&stop), failure.clone(), Arc::clone(progress), Handle::current());
+        partitions.push(tokio::task::spawn_blocking(move || {
+            let outcome: Result<Emitted> = (|| {
+                while let Some(batch) = handle.block_on(stream.next()) {
+                    if stop.load(Ordering::Relaxed) {
+                        return Err(stopped());
+                    }
+                    progress.enter(Stage::Shard);
+                    emitter.push(&batch.map_err(|error| failure.explain(&error))?)?;
+                }
+                emitter.finish()
+            })();
+            if outcome.is_err() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            outcome
+        }));
+    }
+    let mut closed = Closed { shards: Vec::new(), parts: Vec::new(), rows: 0, layout, checked };
+    let mut first_error = None;
+    for partition in partitions {
+        match partition.await.unwrap_or_else(|_| Err(stopped())) {
+            Ok(emitted) => {
+                closed.shards.extend(emitted.shards);
+                closed.parts.extend(emitted.parts);
+            }
+            // A partition that stopped because another failed has nothing to say.
+            Err(error) if is_stopped(&error) => {
+                first_error.get_or_insert(error);
+            }
+            Err(error) => {
+                if first_error.as_ref().is_none_or(is_stopped) {
+                    first_error = Some(error);
+                }
+            }
+        }
+    }
+    closed.rows = counted.load(Ordering::Relaxed);
+    match first_error {
+        None => Ok(closed),
+        Some(error) => Err(error),
+    }
+}
+
+/// Ends the partitions when the run is interrupted: they are threads, which dropping a future does not end.
+struct Stop(Arc<AtomicBool>);
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn stopped() -> Error {
+    Failure::new(Culprit::Outside, "stopped", "the run was stopped").into()
+}
+
+fn is_stopped(error: &Error) -> bool {
+    matches!(error, Error::Failed(failure) if failure.code == "stopped" || failure.code == "engine-failed")
+}

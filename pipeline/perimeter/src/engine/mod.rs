@@ -1,0 +1,79 @@
+//! The engine that hosts the stages: Apache DataFusion, set up so that nothing raw leaks and nothing depends on the run.
+//!
+//! - [`session`]: one session per job: the user's memory limit, encrypted spills, sort-merge joins, no dynamic filters.
+//! - [`scan`]: a source as a table: *read* and *check* fused, every unit read whatever the query skips.
+//! - [`spill`]: spill files encrypted with a key that lives as long as the process.
+//! - [`failure`]: engine errors carry cell values in their texts, so they are sorted by kind and never shown.
+pub mod emit;
+pub mod failure;
+pub mod order;
+pub mod scan;
+pub mod spill;
+
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::disk_manager::DiskManagerBuilder;
+use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// What the process takes beside the pool: read buffers, token caches, open shards, the allocator's slack. Measured at
+/// about 130 MB for the engine alone; the rest is what our own stages are allowed.
+const RESERVE_BYTES: usize = 256 << 20;
+
+/// A sort below this much memory spills into files too small to merge.
+const SORT_BYTES: usize = 128 << 20;
+
+/// How much of the machine a job may use. None of it changes a byte of the output.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// `--memory-limit`: the process stays under it.
+    pub memory_bytes: usize,
+    /// `--threads`.
+    pub threads: usize,
+    /// Rows per batch.
+    pub batch_rows: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        Self { memory_bytes: 2 << 30, threads, batch_rows: 8192 }
+    }
+}
+
+impl Limits {
+    /// The pool that sorts, joins and exchanges share.
+    pub fn pool_bytes(&self) -> usize {
+        self.memory_bytes.saturating_sub(RESERVE_BYTES).max(self.memory_bytes / 4)
+    }
+
+    /// Sorted partitions at a time: as many as threads and memory allow, never more than shards.
+    pub fn partitions(&self, shards: u32) -> usize {
+        (self.pool_bytes() / SORT_BYTES).clamp(1, self.threads.max(1)).min(shards.max(1) as usize)
+    }
+}
+
+/// A session for one job.
+///
+/// # Errors
+/// The runtime cannot be built (no temporary directory).
+pub fn session(limits: &Limits) -> datafusion::common::Result<SessionContext> {
+    let mut config = SessionConfig::new().with_target_partitions(limits.threads.max(1)).with_batch_size(limits.batch_rows).with_information_schema(false).with_collect_statistics(false);
+    let options = config.options_mut();
+    // A hash join cannot spill; a sort-merge join can.
+    options.optimizer.prefer_hash_join = false;
+    // Dynamic filters would skip units on what another source holds; every unit is checked anyway.
+    options.optimizer.enable_dynamic_filter_pushdown = false;
+    // Partitions come from the units of work, not from shuffling single batches.
+    options.optimizer.enable_round_robin_repartition = false;
+    // `0.1` in SQL is a decimal: floats would make sums depend on the order of rows.
+    options.sql_parser.parse_float_as_decimal = true;
+    options.sql_parser.map_string_types_to_utf8view = false;
+    let pool = TrackConsumersPool::new(FairSpillPool::new(limits.pool_bytes()), NonZeroUsize::MIN);
+    let disk = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(spill::EncryptedSpills::new()?));
+    let runtime = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(pool)).with_disk_manager_builder(disk).build_arc()?;
+    let state = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features().build();
+    Ok(SessionContext::new_with_state(state))
+}

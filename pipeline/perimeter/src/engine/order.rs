@@ -1,0 +1,105 @@
+//! The exchange and the sort: pseudonymized rows, each shard in one partition, in their total order.
+//!
+//! Rows sort by (shard, entity, orderBy, every other column; nulls last): total up to identical rows, so the bytes do not
+//! depend on how many partitions there are, how rows arrive or whether the sort spills. A partition holds a range of
+//! consecutive shards and is sorted without a merge across partitions.
+use super::Limits;
+use super::failure::FirstFailure;
+use crate::error::{Error, Result};
+use crate::plan::Plan;
+use crate::pseudonymize::Pseudonymized;
+use crate::shape::{Layout, SHARD_COLUMN};
+use datafusion::arrow::compute::SortOptions;
+use datafusion::common::{Result as EngineResult, ScalarValue, SplitPoint};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr, RangePartitioning};
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::{ExecutionPlan, Partitioning};
+use datafusion::prelude::SessionContext;
+use perimeter_contract::Diagnostics;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Sorted partitions and the layout of the examples to make of them: what *shard* takes.
+#[derive(Debug)]
+pub struct Shaped {
+    pub(crate) context: SessionContext,
+    pub(crate) rows: Arc<dyn ExecutionPlan>,
+    pub(crate) layout: Arc<Layout>,
+    /// The shards of each partition.
+    pub(crate) shards: Vec<Range<u32>>,
+    /// Rows that *pseudonymize* counted.
+    pub(crate) counted: Arc<AtomicU64>,
+    pub(crate) checked: super::scan::Checked,
+}
+
+/// Exchanges and sorts pseudonymized rows for the job's shape.
+///
+/// # Errors
+/// Diagnostics where the shape does not fit the columns (exit 2).
+pub fn shape(pseudonymized: Pseudonymized, plan: &Plan, limits: &Limits) -> Result<Shaped> {
+    let Pseudonymized { context, rows, contexts, counted, checked } = pseudonymized;
+    let schema = rows.schema();
+    let contexts: Vec<&str> = contexts.iter().map(String::as_str).collect();
+    let layout = Layout::resolve(&plan.contract.job.shape, &schema, &contexts)
+        .map_err(|list| Error::Contract(Diagnostics { list, sources: Arc::clone(&plan.contract.sources) }))?;
+    let shards = ranges(plan.shards, limits.partitions(plan.shards));
+    let rows = exchange_and_sort(rows, plan, &contexts, &shards).map_err(|error| FirstFailure::default().explain(&error))?;
+    Ok(Shaped { context, rows, layout: Arc::new(layout), shards, counted, checked })
+}
+
+/// `shards` cut into `partitions` ranges of nearly equal size.
+fn ranges(shards: u32, partitions: usize) -> Vec<Range<u32>> {
+    let partitions = u32::try_from(partitions).unwrap_or(u32::MAX).clamp(1, shards.max(1));
+    let cut = |partition: u32| u32::try_from(u64::from(shards) * u64::from(partition) / u64::from(partitions)).unwrap_or(shards);
+    (0..partitions).map(|partition| cut(partition)..cut(partition + 1)).collect()
+}
+
+fn exchange_and_sort(rows: Arc<dyn ExecutionPlan>, plan: &Plan, contexts: &[&str], shards: &[Range<u32>]) -> EngineResult<Arc<dyn ExecutionPlan>> {
+    let schema = rows.schema();
+    let ascending = |name: &str| -> EngineResult<PhysicalSortExpr> {
+        Ok(PhysicalSortExpr { expr: Arc::new(Column::new_with_schema(name, &schema)?), options: SortOptions { descending: false, nulls_first: false } })
+    };
+    let shard = ascending(SHARD_COLUMN)?;
+    let mut order = vec![shard.clone()];
+    let mut named: Vec<&str> = Vec::new();
+    if let Some(sequence) = &plan.contract.job.shape.sequence {
+        named.push(&sequence.by);
+        named.extend(sequence.order_by.iter().map(String::as_str));
+    }
+    named.extend(schema.fields().iter().map(|field| field.name().as_str()).filter(|name| *name != SHARD_COLUMN && !contexts.contains(name)));
+    for (index, name) in named.iter().enumerate() {
+        if !named[..index].contains(name) {
+            order.push(ascending(name)?);
+        }
+    }
+    let exchanged: Arc<dyn ExecutionPlan> = if let Some(key) = LexOrdering::new([shard])
+        && (shards.len() > 1 || rows.properties().partitioning.partition_count() > 1)
+    {
+        let splits = shards.iter().skip(1).map(|range| SplitPoint::new(vec![ScalarValue::Int32(i32::try_from(range.start).ok())])).collect();
+        Arc::new(RepartitionExec::try_new(rows, Partitioning::Range(RangePartitioning::try_new(key, splits)?))?)
+    } else {
+        rows
+    };
+    let Some(order) = LexOrdering::new(order) else { return Ok(exchanged) };
+    Ok(Arc::new(SortExec::new(order, exchanged).with_preserve_partitioning(true)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn every_shard_is_in_one_range() {
+        for shards in 1..40 {
+            for partitions in 1..9 {
+                let ranges = ranges(shards, partitions);
+                let all: Vec<u32> = ranges.iter().cloned().flatten().collect();
+                assert_eq!(all, (0..shards).collect::<Vec<_>>());
+                assert!(ranges.iter().all(|range| !range.is_empty()));
+            }
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! A source as a table of the engine: *read* and *check* fused into the scan.
+//!
+//! Whatever SQL filters, projects or skips afterwards, every unit of every source is read and checked exactly once for
+//! the tally: a scan whose consumer stops goes on checking, and [`Checked::finish`] reads what no scan touched.
+use super::failure::FirstFailure;
+use crate::error::{Culprit, Error, Failure, Result};
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::quarantine::QuarantineWriter;
+use crate::read::{self, Accept, Ingest, InputFile, Rejected, Unit, UnitTally};
+use crate::run::Services;
+use crate::store::Stores;
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::Result as EngineResult;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use datafusion::prelude::SessionContext;
+use datafusion::sql::TableReference;
+use perimeter_contract::job::Source;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+/// Opens the quarantine file of one unit, by its number.
+pub type OpenQuarantine = Arc<dyn Fn(usize) -> Result<QuarantineWriter> + Send + Sync>;
+
+/// The same for every source, by its name; absent where nothing may be written (`check`).
+pub type Quarantines = dyn Fn(&str) -> OpenQuarantine;
+
+/// One source of a job while it is read.
+pub struct CheckedSource {
+    source: Source,
+    schema: SchemaRef,
+    files: Vec<InputFile>,
+    units: Vec<Unit>,
+    stores: Arc<Stores>,
+    batch_rows: usize,
+    quarantine: Option<OpenQuarantine>,
+    failure: FirstFailure,
+    progress: Arc<Progress>,
+    /// One state per unit, so that a source scanned twice (a self-join) is counted and quarantined once.
+    states: Mutex<States>,
+    settled: Condvar,
+}
+
+struct States {
+    units: Vec<UnitState>,
+    reading: usize,
+}
+
+#[derive(Clone)]
+enum UnitState {
+    Untouched,
+    /// A scan that counts is reading it.
+    Counting,
+    Counted(UnitTally),
+}
+
+impl fmt::Debug for CheckedSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CheckedSource").field("source", &self.source.name).field("units", &self.units.len()).finish_non_exhaustive()
+    }
+}
+
+/// What a [`CheckedSource`] needs beside the source itself.
+pub struct Reading {
+    /// Where the files are.
+    pub stores: Arc<Stores>,
+    /// Rows per batch.
+    pub batch_rows: usize,
+    /// Where rejected rows go.
+    pub quarantine: Option<OpenQuarantine>,
+    /// Where the first failure goes.
+    pub failure: FirstFailure,
+    /// What the user sees meanwhile.
+    pub progress: Arc<Progress>,
+}
+
+impl CheckedSource {
+    /// A source that will be read as planned: these files, in these units.
+    pub fn new(source: Source, files: Vec<InputFile>, units: Vec<Unit>, reading: Reading) -> Arc<Self> {
+        let states = Mutex::new(States { units: vec![UnitState::Untouched; units.len()], reading: 0 });
+        let schema = read::arrow_schema(&source.schema);
+        let Reading { stores, batch_rows, quarantine, failure, progress } = reading;
+        Arc::new(Self { source, schema, files, units, stores, batch_rows, quarantine, failure, progress, states, settled: Condvar::new() })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, States> {
+        self.states.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Reads and checks one unit; `emit` gets the rows that passed. The first to come counts and quarantines.
+    fn ingest(&self, number: usize, projection: &[usize], emit: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>) -> Result<()> {
+        let counts = {
+            let mut states = self.lock();
+            let counts = matches!(states.units[number], UnitState::Untouched);
+            if counts {
+                states.units[number] = UnitState::Counting;
+                states.reading += 1;
+            }
+            counts
+        };
+        let mut unit = UnitSink { counts, number, emit, quarantine: None, open: self.quarantine.as_ref(), progress: &self.progress };
+        let ingest = Ingest { stores: &self.stores, source: &self.source, files: &self.files, projection, batch_rows: self.batch_rows };
+        let tally = read::ingest_unit(&ingest, &self.units[number], &mut unit).and_then(|tally| {
+            if let Some(writer) = unit.quarantine.take() {
+                writer.finish()?;
+            }
+            Ok(tally)
+        });
+        if counts {
+            let mut states = self.lock();
+            states.reading -= 1;
+            if let Ok(tally) = &tally {
+                self.progress.add_bytes(tally.bytes_read);
+                states.units[number] = UnitState::Counted(tally.clone());
+            }
+            self.settled.notify_all();
+        }
+        tally.map(|_| ())
+    }
+
+    fn untouched(&self) -> Vec<usize> {
+        let states = self.lock();
+        (0..states.units.len()).filter(|&number| matches!(states.units[number], UnitState::Untouched)).collect()
+    }
+
+    /// Waits for scans that are still checking, and gives the tally of every unit, in unit order.
+    fn counted(&self) -> Result<Vec<UnitTally>> {
+        let mut states = self.lock();
+        while states.reading > 0 {
+            states = self.settled.wait(states).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
+        let counted = states.units.iter().map(|state| if let UnitState::Counted(tally) = state { Some(tally.clone()) } else { None });
+        counted.collect::<Option<Vec<_>>>().ok_or_else(|| Failure::new(Culprit::Outside, "unit-not-read", format!("source {} was not read to its end", self.source.name)).into())
+    }
+}
+
+struct UnitSink<'a> {
+    counts: bool,
+    number: usize,
+    emit: &'a mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
+    quarantine: Option<QuarantineWriter>,
+    open: Option<&'a OpenQuarantine>,
+    progress: &'a Progress,
+}
+
+impl Accept for UnitSink<'_> {
+    fn batch(&mut self, batch: RecordBatch) -> ControlFlow<()> {
+        if self.counts {
+            self.progress.add_rows(batch.num_rows() as u64);
+        }
+        (self.emit)(batch)
+    }
+
+    fn rejected(&mut self, record: &Rejected<'_>) -> Result<()> {
+        if !self.counts {
+            return Ok(());
+        }
+        self.progress.add_rejected(1);
+        let Some(open) = self.open else { return Ok(()) };
+        if self.quarantine.is_none() {
+            self.quarantine = Some(open(self.number)?);
+        }
+        match &mut self.quarantine {
+            Some(writer) => writer.write(record),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The table that is registered: a shared [`CheckedSource`]. Filters are never pushed into it, limits are ignored.
+#[derive(Debug)]
+pub struct CheckedTable(pub Arc<CheckedSource>);
+
+#[async_trait]
+impl TableProvider for CheckedTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.0.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(&self, state: &dyn Session, projection: Option<&Vec<usize>>, _filters: &[Expr], _limit: Option<usize>) -> EngineResult<Arc<dyn ExecutionPlan>> {
+        let projection = projection.cloned().unwrap_or_else(|| (0..self.0.schema.fields().len()).collect());
+        let partitions = state.config().target_partitions().min(self.0.units.len()).max(1);
+        Ok(Arc::new(CheckedScan::new(Arc::clone(&self.0), projection, partitions)?))
+    }
+}
+
+/// The leaf of every physical plan: partitions take units from one queue, so that threads finish together.
+#[derive(Debug)]
+pub struct CheckedScan {
+    source: Arc<CheckedSource>,
+    projection: Arc<[usize]>,
+    next: Arc<AtomicUsize>,
+    properties: Arc<PlanProperties>,
+}
+
+impl CheckedScan {
+    fn new(source: Arc<CheckedSource>, projection: Vec<usize>, partitions: usize) -> EngineResult<Self> {
+        let schema = Arc::new(source.schema.project(&projection)?);
+        let properties = PlanProperties::new(EquivalenceProperties::new(schema), Partitioning::UnknownPartitioning(partitions), EmissionType::Incremental, Boundedness::Bounded);
+        Ok(Self { source, projection: projection.into(), next: Arc::default(), properties: Arc::new(properties) })
+    }
+}
+
+impl DisplayAs for CheckedScan {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CheckedScan: source={}, units={}", self.source.source.name, self.source.units.len())
+    }
+}
+
+impl ExecutionPlan for CheckedScan {
+    fn name(&self) -> &'static str {
+        "CheckedScan"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(&self, _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> EngineResult<TreeNodeRecursion>) -> EngineResult<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> EngineResult<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(&self, _partition: usize, _context: Arc<TaskContext>) -> EngineResult<SendableRecordBatchStream> {
+        let mut stream = RecordBatchReceiverStreamBuilder::new(Arc::clone(self.properties.schema_ref()), 2);
+        let rows = stream.tx();
+        let (source, projection, next) = (Arc::clone(&self.source), Arc::clone(&self.projection), Arc::clone(&self.next));
+        stream.spawn_blocking(move || {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= source.units.len() {
+                    return Ok(());
+                }
+                let mut emit = |batch| if rows.blocking_send(Ok(batch)).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+                source.ingest(number, &projection, &mut emit).map_err(|error: Error| source.failure.put(error))?;
+            }
+        });
+        Ok(stream.build())
+    }
+}
+
+/// All sources of a job, registered and ready to be read: what *prepare* takes.
+#[derive(Debug)]
+pub struct Checked {
+    pub(crate) sources: Vec<Arc<CheckedSource>>,
+    pub(crate) failure: FirstFailure,
+}
+
+/// What reading and checking found, over all sources.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Rows of every file of every source, by source and file.
+    pub file_rows: Vec<Vec<u64>>,
+    /// All rows.
+    pub rows_read: u64,
+    /// Rows that broke a rule.
+    pub rows_rejected: u64,
+    /// By `source.column.rule`; a row counts once for each rule that it breaks.
+    pub rejections: BTreeMap<String, u64>,
+}
+
+impl Tally {
+    /// The share of rows that broke a rule; 0 without rows.
+    pub fn rejected_fraction(&self) -> f64 {
+        if self.rows_read == 0 { 0.0 } else { self.rows_rejected as f64 / self.rows_read as f64 }
+    }
+}
+
+impl Checked {
+    /// Registers every source of the plan as a table, to be read as planned.
+    ///
+    /// # Errors
+    /// A source's name cannot be a table's.
+    pub fn register(plan: &Plan, context: &SessionContext, services: &Services, quarantine: Option<&Quarantines>) -> Result<Self> {
+        let failure = FirstFailure::default();
+        let mut sources = Vec::with_capacity(plan.inputs.len());
+        for (source, input) in plan.contract.job.sources.iter().zip(&plan.inputs) {
+            let reading = Reading {
+                stores: Arc::clone(&services.stores),
+                batch_rows: services.limits.batch_rows,
+                quarantine: quarantine.map(|open| open(&source.name)),
+                failure: failure.clone(),
+                progress: Arc::clone(&services.progress),
+            };
+            let checked = CheckedSource::new(source.clone(), input.files.clone(), input.units.clone(), reading);
+            context.register_table(TableReference::bare(source.name.as_str()), Arc::new(CheckedTable(Arc::clone(&checked)))).map_err(|error| failure.explain(&error))?;
+            sources.push(checked);
+        }
+        Ok(Self { sources, failure })
+    }
+
+    /// Reads what the query did not touch and adds everything up. Call it from a blocking thread, after the query.
+    ///
+    /// # Errors
+    /// What reading can fail with; the failure of the earliest unit.
+    pub fn finish(&self, threads: usize) -> Result<Tally> {
+        let left: Vec<(usize, usize)> = self.sources.iter().enumerate().flat_map(|(index, source)| source.untouched().into_iter().map(move |unit| (index, unit))).collect();
+        let next = AtomicUsize::new(0);
+        let errors = Mutex::new(BTreeMap::new());
+        std::thread::scope(|scope| {
+            for _ in 0..threads.clamp(1, left.len().max(1)) {
+                scope.spawn(|| {
+                    while let Some(&(source, unit)) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        if let Err(error) = self.sources[source].ingest(unit, &[], &mut |_| ControlFlow::Break(())) {
+                            errors.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert((source, unit), error);
+                            next.store(left.len(), Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        if let Some((_, error)) = errors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).pop_first() {
+            return Err(error);
+        }
+        let mut tally = Tally::default();
+        for source in &self.sources {
+            let mut file_rows = vec![0; source.files.len()];
+            for (unit, counted) in source.units.iter().zip(source.counted()?) {
+                if let Some(rows) = file_rows.get_mut(unit.file) {
+                    *rows += counted.rows_read;
+                }
+                tally.rows_read += counted.rows_read;
+                tally.rows_rejected += counted.rows_rejected;
+                for (rule, rows) in counted.rejections {
+                    *tally.rejections.entry(rule).or_default() += rows;
+                }
+            }
+            tally.file_rows.push(file_rows);
+        }
+        Ok(tally)
+    }
+}

@@ -1,0 +1,159 @@
+//! Root keys of a run: opened once each, by reference, at the start.
+//!
+//! [`open`] reads every keyring that the plan names and unwraps one root key per keyring version: one KMS call each, however
+//! many rows there are. [`create`] makes a keyring for `perimeter keys create` and for jobs that say `create: true`.
+use crate::error::{Culprit, Error, Failure, Result};
+use crate::plan::Plan;
+use crate::store::Stores;
+use perimeter_contract::job::{Key, Provider, Uri};
+use perimeter_pseudonym::keyring::{KeyError, KeyringFile, Purpose, create_keyring, unwrap_root};
+use perimeter_pseudonym::kms::{AwsKms, Kms, KmsError, LocalKms};
+use perimeter_pseudonym::RootKey;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Keyring files are small; anything larger is something else.
+const KEYRING_BYTES: u64 = 1 << 20;
+
+/// The opened root keys of a job, by key name. `Debug` shows names and versions only.
+#[derive(Debug)]
+pub struct Keys {
+    roots: BTreeMap<String, RootKey>,
+}
+
+/// What the manifest says of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyFacts {
+    /// The key's name in the job.
+    pub name: String,
+    /// The keyring's id.
+    pub keyring: String,
+    /// The version that made the tokens.
+    pub version: u32,
+}
+
+impl Keys {
+    /// The root key behind a key name.
+    ///
+    /// # Errors
+    /// The plan does not name it, which is a fault of the tool.
+    pub fn root(&self, name: &str) -> Result<&RootKey> {
+        self.roots.get(name).ok_or_else(|| Failure::new(Culprit::File, "key-not-opened", format!("the key `{name}` was not opened for this run")).into())
+    }
+
+    /// Ids and versions, in the order of names.
+    pub fn facts(&self) -> Vec<KeyFacts> {
+        self.roots.iter().map(|(name, root)| KeyFacts { name: name.clone(), keyring: root.keyring().to_owned(), version: root.version() }).collect()
+    }
+}
+
+/// Opens every key that the plan needs.
+///
+/// # Errors
+/// A keyring is missing or malformed (exit 2), KMS denies (exit 4) or cannot be reached (exit 3).
+pub async fn open(plan: &Plan, stores: &Arc<Stores>) -> Result<Keys> {
+    let mut roots: BTreeMap<String, RootKey> = BTreeMap::new();
+    for name in plan.key_names() {
+        let Some(key) = plan.contract.job.keys.get(name) else {
+            return Err(Failure::new(Culprit::File, "key-missing", format!("the job names no key `{name}`")).into());
+        };
+        let file = read_keyring(key, stores).await?;
+        let file = match file {
+            Some(file) => file,
+            None if key.create => create(&key.keyring, &key.provider, stores).await?,
+            None => {
+                return Err(Failure::new(Culprit::File, "keyring-not-found", format!("there is no keyring at {}", key.keyring.0))
+                    .help(format!("make it with `perimeter keys create {}`, or correct `keys.{name}.keyring`", key.keyring.0))
+                    .into());
+            }
+        };
+        let kms = provider(&key.provider, &key.keyring).await?;
+        let root = unwrap_root(kms.as_ref(), &file, key.version, Purpose::Run).await.map_err(|error| key_failure(&error, &key.keyring))?;
+        roots.insert(name.to_owned(), root);
+    }
+    Ok(Keys { roots })
+}
+
+async fn read_keyring(key: &Key, stores: &Arc<Stores>) -> Result<Option<KeyringFile>> {
+    read(&key.keyring, stores).await
+}
+
+/// Reads a keyring file; `None` when there is none.
+///
+/// # Errors
+/// It cannot be read, or is no keyring.
+pub async fn read(uri: &Uri, stores: &Arc<Stores>) -> Result<Option<KeyringFile>> {
+    let (blocking, place) = (Arc::clone(stores), uri.clone());
+    let bytes = tokio::task::spawn_blocking(move || blocking.read_all(&place, KEYRING_BYTES)).await.map_err(|_| stopped())?;
+    match bytes {
+        Ok(bytes) => KeyringFile::parse(&bytes)
+            .map(Some)
+            .map_err(|error| Failure::new(Culprit::File, "malformed-keyring", format!("{}: {error}", uri.0)).help("restore the file from its backup; a keyring cannot be repaired by hand").into()),
+        Err(Error::Failed(failure)) if failure.code == "input-not-found" => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn stopped() -> Error {
+    Failure::new(Culprit::Outside, "stopped", "the work was stopped").into()
+}
+
+/// Makes a keyring with one version and writes it where nothing is yet.
+///
+/// # Errors
+/// There is one already (exit 2), the place cannot be written, KMS says no.
+pub async fn create(uri: &Uri, by: &Provider, stores: &Arc<Stores>) -> Result<KeyringFile> {
+    if *by == Provider::Local
+        && let Some(folder) = Path::new(&uri.0).parent()
+    {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::new(Culprit::Denied, "unwritable-keyring", format!("the folder of {} cannot be made", uri.0)).because(error))?;
+    }
+    let kms = match by {
+        Provider::Local => local(uri, LocalKms::open_or_create)?,
+        Provider::AwsKms { .. } => provider(by, uri).await?,
+    };
+    let file = create_keyring(kms.as_ref(), &keyring_id(uri)).await.map_err(|error| key_failure(&error, uri))?;
+    let (blocking, place, bytes) = (Arc::clone(stores), uri.clone(), file.to_bytes());
+    let written = tokio::task::spawn_blocking(move || blocking.put_if_absent(&place, bytes)).await.map_err(|_| stopped())??;
+    if !written {
+        return Err(Failure::new(Culprit::File, "keyring-exists", format!("there is a keyring at {} already", uri.0)).help("a keyring is never overwritten: its tokens would be lost; choose another place").into());
+    }
+    Ok(file)
+}
+
+/// `…/person.keyring.json` is the keyring `person`.
+fn keyring_id(uri: &Uri) -> String {
+    let name = uri.0.rsplit('/').next().unwrap_or(&uri.0);
+    let stem = name.strip_suffix(".json").unwrap_or(name);
+    stem.strip_suffix(".keyring").unwrap_or(stem).to_owned()
+}
+
+fn local(uri: &Uri, open: impl FnOnce(&Path) -> Result<LocalKms, KmsError>) -> Result<Box<dyn Kms>> {
+    if uri.0.contains("://") {
+        return Err(Failure::new(Culprit::File, "local-keyring-place", format!("{}: a keyring of the local provider stands on local disk, beside its key file", uri.0)).into());
+    }
+    let kms = open(&LocalKms::key_file(Path::new(&uri.0))).map_err(|error| key_failure(&KeyError::Kms(error), uri))?;
+    Ok(Box::new(kms))
+}
+
+async fn provider(by: &Provider, keyring: &Uri) -> Result<Box<dyn Kms>> {
+    match by {
+        Provider::Local => local(keyring, LocalKms::open),
+        Provider::AwsKms { key_id } => Ok(Box::new(AwsKms::from_environment(key_id).await)),
+    }
+}
+
+fn key_failure(error: &KeyError, keyring: &Uri) -> Error {
+    let (culprit, code, help) = match error {
+        KeyError::Kms(KmsError::Denied { .. }) => (Culprit::Denied, "kms-denied", "the role of this process needs kms:GenerateDataKey, kms:Encrypt and kms:Decrypt on the key, and the key must be enabled"),
+        KeyError::Kms(KmsError::Unavailable { .. }) => (Culprit::Outside, "kms-unavailable", "run again; if it stays, check the endpoint and the region"),
+        KeyError::Kms(KmsError::Rejected) => (Culprit::Denied, "kms-rejected", "the keyring was not made with this KMS key, or was altered: restore it from its backup"),
+        KeyError::Commitment { .. } => (Culprit::Denied, "key-commitment", "the keyring was altered: restore it from its backup"),
+        KeyError::Kms(KmsError::KeyFile { .. }) => (Culprit::File, "key-file", "the key file of the local provider stands beside the keyring, mode 0600"),
+        _ => (Culprit::File, "key-unusable", "see `perimeter keys list` for the keyring's versions"),
+    };
+    Failure::new(culprit, code, format!("keyring {}: {error}", keyring.0)).help(help).into()
+}

@@ -1,0 +1,192 @@
+//! A plan as people and machines read it. Key references only; no key, no cell.
+use super::{Plan, PlannedColumn};
+use crate::read::Part;
+use perimeter_contract::job::{Overflow, Provider};
+use perimeter_contract::policy::{Nulls, Transform};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// The lineage part: every output column, its sources, the rule that decides it and what happens. What approvers sign.
+pub fn columns(plan: &Plan) -> Value {
+    let columns: Vec<Value> = plan.columns.iter().map(|column| describe(plan, column)).collect();
+    let rows: Vec<Value> = plan.rows.iter().map(|(column, influence)| json!({"column": column, "by": influence})).collect();
+    json!({"columns": columns, "rowsDependOn": rows})
+}
+
+fn describe(plan: &Plan, column: &PlannedColumn) -> Value {
+    let decision = &column.decision;
+    json!({
+        "name": column.name,
+        "type": column.data_type.to_string(),
+        "from": column.lineage.from,
+        "computed": column.lineage.computed,
+        "semanticTypes": decision.semantic_types,
+        "rule": decision.rule,
+        "transform": decision.transform.name(),
+        "options": options(&decision.transform),
+        "nulls": nulls(decision.nulls),
+        "key": decision.transform.key(),
+        "joinDomain": decision.transform.key().map(|_| decision.join_domain.label()),
+        "context": column.context.map(|context| plan.columns[context].name.clone()),
+        "usedBy": used_by(plan, column),
+    })
+}
+
+fn nulls(nulls: Nulls) -> &'static str {
+    match nulls {
+        Nulls::Keep => "keep",
+        Nulls::Token => "token",
+        Nulls::Reject => "reject",
+    }
+}
+
+/// What a reviewer has to know of a transform beside its name.
+fn options(transform: &Transform) -> Value {
+    match transform {
+        Transform::CryptoHash { canonicalize, encoding, bytes, .. } => json!({"canonicalize": canonicalize, "encoding": encoding, "bytes": bytes}),
+        Transform::CryptoDeterministic { canonicalize, .. } => json!({"canonicalize": canonicalize, "reversible": true}),
+        Transform::CryptoReplaceFfxFpe { keep_first, keep_last, check_digit, canonicalize, .. } => {
+            json!({"keepFirst": keep_first, "keepLast": keep_last, "checkDigit": check_digit, "canonicalize": canonicalize, "reversible": true})
+        }
+        Transform::DateShift { max_days, context_join_domain, .. } => json!({"maxDays": max_days, "contextJoinDomain": context_join_domain}),
+        Transform::CharacterMask { masking_character, keep_first, keep_last, mask_length } => {
+            json!({"maskingCharacter": masking_character, "keepFirst": keep_first, "keepLast": keep_last, "maskLength": mask_length})
+        }
+        Transform::Truncate { length } => json!({"length": length}),
+        Transform::FixedSizeBucketing { size } => json!({"size": {"unscaled": size.unscaled.to_string(), "scale": size.scale}}),
+        Transform::Drop | Transform::Keep => json!({}),
+    }
+}
+
+fn used_by(plan: &Plan, column: &PlannedColumn) -> Vec<String> {
+    let job = &plan.contract.job;
+    let mut uses = Vec::new();
+    if let Some(sequence) = &job.shape.sequence {
+        if sequence.by == column.name {
+            uses.push("sequence entity".to_owned());
+        }
+        if sequence.order_by.contains(&column.name) {
+            uses.push("sequence order".to_owned());
+        }
+    }
+    uses.extend(job.shape.features.iter().filter(|feature| feature.column == column.name).map(|feature| format!("feature {}", feature.name)));
+    if job.table.is_some() && column.decision.transform != Transform::Drop {
+        uses.push("table".to_owned());
+    }
+    uses
+}
+
+fn hex(bytes: &[u8]) -> String {
+    hex::encode(bytes)
+}
+
+/// The whole plan.
+pub fn json(plan: &Plan) -> Value {
+    let job = &plan.contract.job;
+    let files: Vec<Value> = plan.contract.sources.files.iter().map(|file| json!({"kind": file.kind, "path": file.path, "sha256": hex(&file.sha256)})).collect();
+    let sources: Vec<Value> = job
+        .sources
+        .iter()
+        .zip(&plan.inputs)
+        .map(|(source, input)| {
+            json!({
+                "name": source.name,
+                "uri": source.uri.0,
+                "schema": source.schema.name,
+                "files": input.files.len(),
+                "bytes": input.files.iter().map(|file| file.size_bytes).sum::<u64>(),
+                "units": input.units.len(),
+                "wholeFileUnits": input.units.iter().filter(|unit| matches!(unit.part, Part::Whole)).count(),
+            })
+        })
+        .collect();
+    let keys: Vec<Value> = plan
+        .key_names()
+        .into_iter()
+        .filter_map(|name| job.keys.get(name).map(|key| (name, key)))
+        .map(|(name, key)| {
+            let provider = match &key.provider {
+                Provider::AwsKms { key_id } => json!({"awsKms": key_id}),
+                Provider::Local => json!("local"),
+            };
+            json!({"name": name, "provider": provider, "keyring": key.keyring.0, "version": key.version, "create": key.create})
+        })
+        .collect();
+    let shape = &job.shape;
+    let features: Vec<Value> = shape
+        .features
+        .iter()
+        .map(|feature| json!({"name": feature.name, "column": feature.column, "dtype": feature.dtype, "scale": feature.scale, "encode": feature.encode, "missing": feature.missing}))
+        .collect();
+    json!({
+        "apiVersion": "perimeter/v1",
+        "kind": "Plan",
+        "dataset": job.name,
+        "development": true,
+        "digest": hex(&plan.digest()),
+        "policy": {"name": plan.contract.policy.name, "version": plan.contract.policy.version},
+        "files": files,
+        "parameters": job.parameters,
+        "sources": sources,
+        "prepare": crate::prepare::text(job),
+        "lineage": columns(plan),
+        "keys": keys,
+        "quarantine": {"uri": job.quarantine.uri.0, "key": job.quarantine.key},
+        "gates": {"maxRejectedFraction": plan.contract.policy.gates.max_rejected_fraction},
+        "shape": {
+            "sequence": shape.sequence.as_ref().map(|sequence| json!({"by": sequence.by, "orderBy": sequence.order_by})),
+            "buckets": shape.buckets,
+            "overflow": match shape.overflow { Overflow::Split => "split" },
+            "features": features,
+        },
+        "sink": {"uri": job.sink.uri.0, "options": job.sink.options, "shards": plan.shards},
+        "table": job.table.as_ref().map(|table| &table.uri.0),
+    })
+}
+
+/// The whole plan for a person.
+pub fn text(plan: &Plan) -> String {
+    let job = &plan.contract.job;
+    let mut out = String::new();
+    let _ = writeln!(out, "dataset   {} (development: no trust file says which policies and keys count)", job.name);
+    let _ = writeln!(out, "policy    {} version {}", plan.contract.policy.name, plan.contract.policy.version);
+    let _ = writeln!(out, "digest    {}", hex(&plan.digest()));
+    for (source, input) in job.sources.iter().zip(&plan.inputs) {
+        let bytes: u64 = input.files.iter().map(|file| file.size_bytes).sum();
+        let _ = writeln!(out, "source    {}: {} file(s), {bytes} bytes, {} unit(s) of work, {}", source.name, input.files.len(), input.units.len(), source.uri.0);
+    }
+    for name in plan.key_names() {
+        if let Some(key) = job.keys.get(name) {
+            let version = key.version.map_or_else(|| "newest version".to_owned(), |version| format!("version {version}"));
+            let _ = writeln!(out, "key       {name}: {version} of {}", key.keyring.0);
+        }
+    }
+    let _ = writeln!(out, "\ncolumns of `prepare`, what they are made of, and what happens to them:");
+    let width = plan.columns.iter().map(|column| column.name.len()).max().unwrap_or(0);
+    for column in &plan.columns {
+        let from: Vec<String> = column.lineage.from.iter().map(ToString::to_string).collect();
+        let from = match (column.lineage.computed, from.is_empty()) {
+            (_, true) => "no source column".to_owned(),
+            (true, false) => format!("computed from {}", from.join(", ")),
+            (false, false) => from.join(", "),
+        };
+        let rule = column.decision.rule.as_deref().map_or_else(|| "all its sources are kept".to_owned(), |rule| format!("rule \"{rule}\""));
+        let uses = used_by(plan, column);
+        let uses = if uses.is_empty() { "not used".to_owned() } else { uses.join(", ") };
+        let _ = writeln!(out, "  {:width$}  {}  <- {from} ({rule}) -> {uses}", column.name, column.decision.transform.name());
+    }
+    if !plan.rows.is_empty() {
+        let _ = writeln!(out, "\nwhich rows are there depends on:");
+        for (column, influence) in &plan.rows {
+            let _ = writeln!(out, "  {column} ({})", format!("{influence:?}").to_lowercase());
+        }
+    }
+    let _ = writeln!(out, "\nrejected  at most {} of the rows, else nothing is published; they go encrypted to {}", plan.contract.policy.gates.max_rejected_fraction, job.quarantine.uri.0);
+    let buckets = if job.shape.buckets.is_empty() { "one example per row".to_owned() } else { format!("sequences in buckets {:?}", job.shape.buckets) };
+    let _ = writeln!(out, "shape     {buckets}, {} shard(s), {}", plan.shards, job.sink.options);
+    let _ = writeln!(out, "sink      {}", job.sink.uri.0);
+    if let Some(table) = &job.table {
+        let _ = writeln!(out, "table     {}", table.uri.0);
+    }
+    out
+}

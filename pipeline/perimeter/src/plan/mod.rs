@@ -1,0 +1,294 @@
+//! *plan*: job, schema, policy joined into one value that says everything a run will do, before any row is read.
+//!
+//! [`plan`] lists the input, opens headers and footers, resolves the query, walks its lineage ([`lineage`]), lets the policy
+//! decide every output column ([`decide`]) and fixes the number of shards. [`Plan`] holds key *references*, never keys.
+//! [`explain`] prints it, as text and as JSON; [`Plan::digest`] is what approvers sign.
+pub mod decide;
+pub mod explain;
+pub mod lineage;
+#[cfg(test)]
+mod tests;
+
+use crate::engine::{self, Limits};
+use crate::error::{Error, Result};
+use crate::prepare::{self, NotAQuery};
+use crate::read::{self, InputFile, Unit};
+use crate::store::Stores;
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::datasource::empty::EmptyTable;
+use decide::{Decision, JoinDomain};
+use lineage::{ColumnLineage, RowInfluence, SourceColumn};
+use perimeter_contract::policy::{Nulls, Transform};
+use perimeter_contract::{Contract, Diagnostic, Diagnostics, Span};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Input bytes for each shard where the job names no number of shards.
+const SHARD_INPUT_BYTES: u64 = 128 << 20;
+
+/// Everything that a run will do. Made by [`plan`] alone.
+#[derive(Debug)]
+pub struct Plan {
+    /// The validated files.
+    pub contract: Contract,
+    /// By position in `contract.job.sources`.
+    pub inputs: Vec<Input>,
+    /// Every column of the prepare query, in its order.
+    pub columns: Vec<PlannedColumn>,
+    /// What the presence of a row depends on.
+    pub rows: BTreeSet<(SourceColumn, RowInfluence)>,
+    /// The number of shards, fixed before the first row.
+    pub shards: u32,
+}
+
+/// A source's listing.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// Sorted by uri.
+    pub files: Vec<InputFile>,
+    /// In file order.
+    pub units: Vec<Unit>,
+}
+
+/// One column of the prepare query and what happens to it.
+#[derive(Debug)]
+pub struct PlannedColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type as it leaves the query, normalized for the boundary: no views, dictionaries, unsigned integers.
+    pub data_type: DataType,
+    /// Where it comes from.
+    pub lineage: ColumnLineage,
+    /// What the policy says.
+    pub decision: Decision,
+    /// For `dateShift`: the position of the column whose value picks the shift.
+    pub context: Option<usize>,
+    /// True when shape or table use it; what nobody uses is not computed.
+    pub needed: bool,
+}
+
+impl Plan {
+    /// The position of a column by name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// The key names that the run must open, sorted.
+    pub fn key_names(&self) -> BTreeSet<&str> {
+        let transforms = self.columns.iter().filter_map(|column| column.decision.transform.key());
+        transforms.chain([self.contract.job.quarantine.key.as_str()]).collect()
+    }
+
+    /// The type of a column after *pseudonymize*; `None` for a dropped one.
+    pub fn output_type(column: &PlannedColumn) -> Option<DataType> {
+        match column.decision.transform {
+            Transform::Drop => None,
+            Transform::CryptoHash { .. } | Transform::CryptoDeterministic { .. } | Transform::CryptoReplaceFfxFpe { .. } | Transform::CharacterMask { .. } | Transform::Truncate { .. } => Some(DataType::Utf8),
+            Transform::DateShift { .. } | Transform::FixedSizeBucketing { .. } | Transform::Keep => Some(column.data_type.clone()),
+        }
+    }
+
+    /// SHA-256 of the policy file and of this lineage: what approvers sign.
+    pub fn digest(&self) -> [u8; 32] {
+        let mut digest = Sha256::new();
+        for file in self.contract.sources.files.iter().filter(|file| file.kind == "Policy") {
+            digest.update(file.sha256);
+        }
+        let lineage = serde_json::to_vec(&explain::columns(self)).unwrap_or_default();
+        digest.update((lineage.len() as u64).to_be_bytes());
+        digest.update(lineage);
+        digest.finalize().into()
+    }
+}
+
+/// The type that a query's column has at the boundary, or `None` for one that cannot cross it.
+pub fn boundary_type(data_type: &DataType) -> Option<DataType> {
+    Some(match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
+        DataType::Int32 => DataType::Int32,
+        DataType::Int8 | DataType::Int16 | DataType::Int64 | DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64 => DataType::Int64,
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => DataType::Float64,
+        DataType::Decimal32(p, s) | DataType::Decimal64(p, s) | DataType::Decimal128(p, s) => DataType::Decimal128(*p, *s),
+        DataType::Boolean => DataType::Boolean,
+        DataType::Date32 | DataType::Date64 => DataType::Date32,
+        DataType::Timestamp(_, zone) => DataType::Timestamp(TimeUnit::Microsecond, zone.as_ref().map(|_| "UTC".into())),
+        DataType::Dictionary(_, value) => return boundary_type(value),
+        _ => return None,
+    })
+}
+
+/// Makes the plan of a contract. Reads listings, headers and footers; no rows.
+///
+/// # Errors
+/// Diagnostics (exit 2) for everything that job, schema, policy and input disagree on; store failures.
+pub async fn plan(mut contract: Contract, stores: &Arc<Stores>) -> Result<Plan> {
+    let query = resolve(&contract).await?;
+    let columns = query.columns;
+    require_where_nulls_are_rejected(&mut contract, &columns);
+    let mut inputs = Vec::with_capacity(contract.job.sources.len());
+    for (index, source) in contract.job.sources.iter().enumerate() {
+        let (stores, source) = (Arc::clone(stores), source.clone());
+        let listing = tokio::task::spawn_blocking(move || read::plan_units(&stores, index, &source)).await;
+        let (files, units) = listing.map_err(|_| crate::error::Failure::new(crate::error::Culprit::Outside, "planning-stopped", "listing the input was stopped"))??;
+        inputs.push(Input { files, units });
+    }
+    let input_bytes: u64 = inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum();
+    let computed = u32::try_from(input_bytes.div_ceil(SHARD_INPUT_BYTES)).unwrap_or(u32::MAX).clamp(1, 65_536);
+    let shards = contract.job.sink.shards.unwrap_or(computed);
+    Ok(Plan { contract, inputs, columns, rows: query.rows, shards })
+}
+
+/// `nulls: reject` of a column that passes through is a rule of the contract: such rows go to quarantine with all others.
+fn require_where_nulls_are_rejected(contract: &mut Contract, columns: &[PlannedColumn]) {
+    for column in columns.iter().filter(|column| !column.lineage.computed && column.decision.nulls == Nulls::Reject) {
+        for from in &column.lineage.from {
+            let source = contract.job.sources.iter_mut().find(|source| source.name == from.source);
+            if let Some(required) = source.and_then(|source| source.schema.columns.iter_mut().find(|candidate| candidate.name == from.column)) {
+                required.required = true;
+            }
+        }
+    }
+}
+
+struct Resolved {
+    columns: Vec<PlannedColumn>,
+    rows: BTreeSet<(SourceColumn, RowInfluence)>,
+}
+
+/// Query, lineage and decisions: what can be said without looking at any input.
+async fn resolve(contract: &Contract) -> Result<Resolved> {
+    let refuse = |list: Vec<Diagnostic>| Error::Contract(Diagnostics { list, sources: Arc::clone(&contract.sources) });
+    let job = &contract.job;
+    let place = job.prepare.as_ref().map_or_else(|| job.sources.first().map_or(job.shape.span, |source| source.span), |prepare| prepare.span);
+    let fault = |error: datafusion::common::DataFusionError| engine::failure::FirstFailure::default().explain(&error);
+
+    let context = engine::session(&Limits::default()).map_err(fault)?;
+    for source in &job.sources {
+        let table = EmptyTable::new(read::arrow_schema(&source.schema));
+        context.register_table(datafusion::sql::TableReference::bare(source.name.as_str()), Arc::new(table)).map_err(fault)?;
+    }
+    let names: Vec<&str> = job.sources.iter().map(|source| source.name.as_str()).collect();
+    let query = prepare::parse(&context, &prepare::text(job), &names).await.map_err(|error| {
+        refuse(vec![match error {
+            NotAQuery::Sql(text) => Diagnostic::new("invalid-sql", place, format!("the query cannot be planned: {text}")).help("sources are tables, contract columns are their columns; names with capitals or spaces need double quotes"),
+            NotAQuery::Unsupported(unsupported) => Diagnostic::new(unsupported.code, place, format!("{} is not allowed in `prepare`", unsupported.what)).help(unsupported.help),
+        }])
+    })?;
+
+    let mut problems = Vec::new();
+    let mut columns = Vec::new();
+    let fields = query.plan.schema().fields().clone();
+    for (field, lineage) in fields.iter().zip(query.lineage.columns) {
+        if columns.iter().any(|column: &PlannedColumn| column.name == *field.name()) {
+            problems.push(Diagnostic::new("duplicate-output", place, format!("the query gives two columns named `{}`", field.name())).help("select one of them, or give it an alias"));
+            continue;
+        }
+        if field.name().starts_with("__") {
+            problems.push(Diagnostic::new("reserved-name", place, format!("the name `{}` is reserved", field.name())).help("names that begin with two underscores belong to the tool; give it an alias"));
+            continue;
+        }
+        let Some(data_type) = boundary_type(field.data_type()) else {
+            problems.push(Diagnostic::new("unsupported-type", place, format!("`{}` has the type {}, which no example can hold", field.name(), field.data_type())).help("cast it in `prepare`"));
+            continue;
+        };
+        match decide::decide(contract, field.name(), &lineage, place) {
+            Ok(decision) => columns.push(PlannedColumn { name: field.name().clone(), data_type, lineage, decision, context: None, needed: false }),
+            Err(more) => problems.extend(more),
+        }
+    }
+    if problems.is_empty() {
+        find_contexts(&mut columns, place, &mut problems);
+        check_transforms(contract, &columns, &mut problems);
+        mark_needed(contract, &mut columns, &mut problems);
+    }
+    if !problems.is_empty() {
+        problems.sort_by_key(|problem: &Diagnostic| (problem.span.file, problem.span.start, problem.message.clone()));
+        problems.dedup_by(|a, b| a.code == b.code && a.span == b.span && a.message == b.message);
+        return Err(refuse(problems));
+    }
+    Ok(Resolved { columns, rows: query.lineage.rows })
+}
+
+/// `dateShift` needs the column whose value picks the shift among the query's columns, untouched.
+fn find_contexts(columns: &mut [PlannedColumn], place: Span, problems: &mut Vec<Diagnostic>) {
+    for index in 0..columns.len() {
+        let Transform::DateShift { context_join_domain, .. } = &columns[index].decision.transform else { continue };
+        let wanted = JoinDomain::Named(context_join_domain.clone());
+        let found: Vec<usize> = (0..columns.len()).filter(|&other| !columns[other].lineage.computed && columns[other].decision.join_domain == wanted).collect();
+        let name = &columns[index].name;
+        match found.as_slice() {
+            [context] => columns[index].context = Some(*context),
+            [] => problems.push(
+                Diagnostic::new("context-missing", place, format!("`{name}` is shifted by the value of join domain {context_join_domain}, but the query selects no column of it"))
+                    .help("select the column as it is; a drop or cryptoHash rule keeps it from leaving"),
+            ),
+            several => {
+                let names = several.iter().map(|&other| format!("`{}`", columns[other].name)).collect::<Vec<_>>().join(", ");
+                problems.push(Diagnostic::new("context-ambiguous", place, format!("`{name}` is shifted by the value of join domain {context_join_domain}, but the query selects several columns of it: {names}")).help("select only the one that the shift belongs to"));
+            }
+        }
+    }
+}
+
+/// A transform must fit the column's type and name a key of the job.
+fn check_transforms(contract: &Contract, columns: &[PlannedColumn], problems: &mut Vec<Diagnostic>) {
+    for column in columns {
+        let (transform, name, span) = (&column.decision.transform, &column.name, column.decision.span);
+        if let Some(key) = transform.key()
+            && !contract.job.keys.contains_key(key)
+        {
+            problems.push(Diagnostic::new("key-missing", span, format!("the rule needs the key `{key}`, which the job does not name")).help(format!("add `{key}: {{provider: …, keyring: …}}` to the job's keys")));
+        }
+        let (fits, wants) = match transform {
+            Transform::CryptoHash { .. } | Transform::CryptoDeterministic { .. } => {
+                (matches!(column.data_type, DataType::Utf8 | DataType::Int32 | DataType::Int64 | DataType::Date32), "text, an integer or a date")
+            }
+            Transform::CryptoReplaceFfxFpe { .. } | Transform::CharacterMask { .. } | Transform::Truncate { .. } => (column.data_type == DataType::Utf8, "text"),
+            Transform::DateShift { .. } => (matches!(column.data_type, DataType::Date32 | DataType::Timestamp(..)), "a date or a timestamp"),
+            Transform::FixedSizeBucketing { .. } => (matches!(column.data_type, DataType::Int32 | DataType::Int64 | DataType::Decimal128(..)), "an integer or a decimal"),
+            Transform::Drop | Transform::Keep => (true, ""),
+        };
+        if !fits {
+            problems.push(
+                Diagnostic::new("transform-type", span, format!("{} takes {wants}, but `{name}` is {}", transform.name(), column.data_type)).help("choose another transform for this rule, or declare the column as text in the contract"),
+            );
+        }
+        if let Transform::FixedSizeBucketing { size } = transform
+            && fits
+            && crate::pseudonymize::bucket_size(size, &column.data_type).is_none()
+        {
+            problems.push(Diagnostic::new("bucket-size", span, format!("`{name}` is {}, which cannot express a bucket of this size", column.data_type)).help("use a size with no more fraction digits than the column has"));
+        }
+        if column.decision.nulls == Nulls::Token && !matches!(transform, Transform::CryptoHash { .. }) {
+            problems.push(Diagnostic::new("nulls-token", span, format!("`nulls: token` needs cryptoHash, not {}", transform.name())).help("use `nulls: keep` or `nulls: reject`"));
+        }
+    }
+}
+
+/// Shape and table name columns of the query; they must be there and must not be dropped.
+fn mark_needed(contract: &Contract, columns: &mut [PlannedColumn], problems: &mut Vec<Diagnostic>) {
+    let shape = &contract.job.shape;
+    let mut uses: Vec<(&str, Span, String)> = Vec::new();
+    if let Some(sequence) = &shape.sequence {
+        uses.push((&sequence.by, sequence.span, "the entity of the sequences".to_owned()));
+        uses.extend(sequence.order_by.iter().map(|column| (column.as_str(), sequence.span, "the order of the sequences".to_owned())));
+    }
+    uses.extend(shape.features.iter().map(|feature| (feature.column.as_str(), feature.span, format!("the feature `{}`", feature.name))));
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    for (name, span, what) in uses {
+        match columns.iter_mut().find(|column| column.name == name) {
+            None => problems.push(Diagnostic::new("unknown-column", span, format!("{what} is `{name}`, which the query does not give")).help(format!("the query gives {}", names.join(", ")))),
+            Some(column) if column.decision.transform == Transform::Drop => {
+                let rule = column.decision.rule.as_deref().unwrap_or_default();
+                problems.push(Diagnostic::new("dropped-column", span, format!("{what} is `{name}`, which the policy drops (rule \"{rule}\")")).help("use another column, or have the policy changed"));
+            }
+            Some(column) => column.needed = true,
+        }
+    }
+    if contract.job.table.is_some() {
+        for column in columns.iter_mut().filter(|column| column.decision.transform != Transform::Drop) {
+            column.needed = true;
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What happens to each column of a batch: the transforms of the policy, applied column by column.
+use super::cache::TokenCache;
+use super::exec::Spec;
+use crate::error::{Culprit, Failure, Result};
+use crate::shard::shard_column;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Date32Array, Int64Array, StringArray, StringBuilder, TimestampMicrosecondArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Date32Type, Decimal128Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use datafusion::arrow::record_batch::RecordBatch;
+use perimeter_pseudonym::transform::{Canonicalizer, Context, DateShift, TextTransform};
+use std::sync::Arc;
+
+/// One column of the output: where it comes from and what is done to it.
+pub struct ColumnSpec {
+    /// The name, for messages.
+    pub name: String,
+    /// The policy rule, for messages.
+    pub rule: String,
+    /// The position in the input.
+    pub input: usize,
+    /// The type of the input, normalized for the boundary.
+    pub data_type: DataType,
+    /// What is done.
+    pub work: Work,
+    /// What null becomes.
+    pub nulls: NullWork,
+}
+
+/// What is done to the values of a column. Keyed variants are cloned into each partition.
+#[derive(Clone)]
+pub enum Work {
+    /// Nothing.
+    Keep,
+    /// Text to text, once per distinct value.
+    Text(TextTransform),
+    /// Whole days, by the value of another input column.
+    Shift {
+        /// The position of the context in the input.
+        context: usize,
+        /// The keyed shift.
+        shift: DateShift,
+        /// What happens to the context before it picks a shift.
+        canonical: Canonicalizer,
+    },
+    /// The keyed hash of another input column: a hidden column that lets *shape* see that a sequence has one context.
+    ContextHash {
+        /// The keyed hash.
+        hash: Context,
+        /// What happens to the value before.
+        canonical: Canonicalizer,
+    },
+    /// The lower bound of the bucket, in units of the column's own scale.
+    Bucket {
+        /// The bucket's width, unscaled.
+        size: i128,
+    },
+}
+
+/// What null becomes.
+#[derive(Clone)]
+pub enum NullWork {
+    /// Null.
+    Keep,
+    /// The token of null.
+    Token(String),
+    /// The end of the job: a null that the contract let through and the policy does not.
+    Refuse,
+}
+
+/// The state of one partition: transforms and their caches.
+pub struct Workers {
+    spec: Arc<Spec>,
+    columns: Vec<Worker>,
+}
+
+struct Worker {
+    work: Work,
+    cache: TokenCache,
+}
+
+impl Workers {
+    /// The state for one partition.
+    pub fn new(spec: Arc<Spec>) -> Self {
+        let cached = spec.columns.iter().filter(|column| matches!(column.work, Work::Text(_) | Work::Shift { .. } | Work::ContextHash { .. })).count();
+        let budget = spec.cache_bytes / cached.max(1);
+        let columns = spec.columns.iter().map(|column| Worker { work: column.work.clone(), cache: TokenCache::new(budget) }).collect();
+        Self { spec, columns }
+    }
+
+    /// One raw batch in, one pseudonymized batch out, the hidden shard column last.
+    ///
+    /// # Errors
+    /// A value that its transform refuses, a null that the policy refuses, a date that leaves the calendar (exit 1).
+    pub fn push(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.columns.len() + 1);
+        for (spec, worker) in self.spec.columns.iter().zip(&mut self.columns) {
+            let raw = batch.column(spec.input);
+            if let NullWork::Refuse = spec.nulls
+                && raw.null_count() > 0
+            {
+                return Err(refused(spec, "is null where the policy says `nulls: reject`"));
+            }
+            let raw = if raw.data_type() == &spec.data_type { Arc::clone(raw) } else { cast(raw, &spec.data_type).map_err(|_| refused(spec, "does not fit its type"))? };
+            columns.push(worker.apply(spec, &raw, batch)?);
+        }
+        let fault = |_| Failure::new(Culprit::Outside, "pseudonymize-failed", "a pseudonymized batch does not have the planned types");
+        let unplaced = RecordBatch::try_new(Arc::clone(&self.spec.unplaced), columns).map_err(fault)?;
+        let shard = shard_column(&unplaced, self.spec.entity, &self.spec.visible, self.spec.shards)?;
+        let (_, mut columns, _) = unplaced.into_parts();
+        columns.push(Arc::new(shard));
+        Ok(RecordBatch::try_new(Arc::clone(&self.spec.schema), columns).map_err(fault)?)
+    }
+}
+
+/// The end of the job over one cell: which column and rule, never which value.
+fn refused(spec: &ColumnSpec, what: &str) -> crate::error::Error {
+    Failure::new(Culprit::Data, "value-refused", format!("a value of column `{}` {what} (policy rule \"{}\")", spec.name, spec.rule))
+        .help("add a rule to the contract (pattern, length, check digit, required) so that such rows go to quarantine, or change the policy rule")
+        .into()
+}
+
+impl Worker {
+    fn apply(&mut self, spec: &ColumnSpec, raw: &ArrayRef, batch: &RecordBatch) -> Result<ArrayRef> {
+        match &mut self.work {
+            Work::Keep => Ok(Arc::clone(raw)),
+            Work::Text(transform) => text(transform, &mut self.cache, spec, &as_text(raw, spec)?),
+            Work::Shift { context, shift, canonical } => {
+                let contexts = as_text(batch.column(*context), spec)?;
+                let mut days = |row: usize| -> Result<Option<i32>> {
+                    if contexts.is_null(row) {
+                        return Err(refused(spec, "has no context to pick its shift"));
+                    }
+                    let value = contexts.value(row);
+                    let token = self.cache.token(value.as_bytes(), |out| {
+                        let canonical = canonical.run(value).map_err(|_| ())?;
+                        out.extend_from_slice(&shift.days(canonical.as_bytes()).to_le_bytes());
+                        Ok::<_, ()>(())
+                    });
+                    let token = token.map_err(|()| refused(spec, "has a context that cannot be canonicalized"))?;
+                    Ok(token.try_into().ok().map(i32::from_le_bytes))
+                };
+                shift_dates(raw, spec, &mut days)
+            }
+            Work::ContextHash { hash, canonical } => {
+                let contexts = as_text(raw, spec)?;
+                let mut hashes = Vec::with_capacity(contexts.len());
+                for row in 0..contexts.len() {
+                    if contexts.is_null(row) {
+                        hashes.push(0);
+                        continue;
+                    }
+                    let value = contexts.value(row);
+                    let token = self.cache.token(value.as_bytes(), |out| {
+                        let canonical = canonical.run(value).map_err(|_| ())?;
+                        out.extend_from_slice(&hash.hash64(canonical.as_bytes()).to_le_bytes());
+                        Ok::<_, ()>(())
+                    });
+                    let token = token.map_err(|()| refused(spec, "cannot be canonicalized"))?;
+                    hashes.push(token.try_into().map_or(0, i64::from_le_bytes));
+                }
+                Ok(Arc::new(Int64Array::from(hashes)))
+            }
+            Work::Bucket { size } => bucket(raw, *size, spec),
+        }
+    }
+}
+
+/// Text as it is; integers and dates in their canonical spelling.
+fn as_text(raw: &ArrayRef, spec: &ColumnSpec) -> Result<StringArray> {
+    match raw.as_string_opt::<i32>() {
+        Some(text) => Ok(text.clone()),
+        None => cast(raw, &DataType::Utf8).ok().and_then(|text| text.as_string_opt::<i32>().cloned()).ok_or_else(|| refused(spec, "cannot be written as text")),
+    }
+}
+
+fn text(transform: &mut TextTransform, cache: &mut TokenCache, spec: &ColumnSpec, raw: &StringArray) -> Result<ArrayRef> {
+    let mut output = StringBuilder::with_capacity(raw.len(), raw.len() * 32);
+    for row in 0..raw.len() {
+        if raw.is_null(row) {
+            match &spec.nulls {
+                NullWork::Token(token) => output.append_value(token),
+                NullWork::Keep | NullWork::Refuse => output.append_null(),
+            }
+            continue;
+        }
+        let value = raw.value(row);
+        let token = cache.token(value.as_bytes(), |out| transform.apply(value, out)).map_err(|why| refused(spec, &format!("is refused: {why}")))?;
+        // Transforms append UTF-8; a fault there must not become a panic here.
+        output.append_value(std::str::from_utf8(token).map_err(|_| refused(spec, "became bytes that are no text"))?);
+    }
+    Ok(Arc::new(output.finish()))
+}
+
+fn shift_dates(raw: &ArrayRef, spec: &ColumnSpec, days: &mut dyn FnMut(usize) -> Result<Option<i32>>) -> Result<ArrayRef> {
+    const DAY_MICROS: i64 = 86_400_000_000;
+    let leaves = || refused(spec, "leaves the calendar when it is shifted");
+    match raw.data_type() {
+        DataType::Date32 => {
+            let dates = raw.as_primitive::<Date32Type>();
+            let mut shifted = Vec::with_capacity(dates.len());
+            for row in 0..dates.len() {
+                let by = if dates.is_null(row) { None } else { days(row)? };
+                shifted.push(by.map(|by| dates.value(row).checked_add(by).ok_or_else(leaves)).transpose()?);
+            }
+            Ok(Arc::new(Date32Array::from(shifted)))
+        }
+        DataType::Timestamp(_, zone) => {
+            let times = raw.as_primitive::<TimestampMicrosecondType>();
+            let mut shifted = Vec::with_capacity(times.len());
+            for row in 0..times.len() {
+                let by = if times.is_null(row) { None } else { days(row)? };
+                shifted.push(by.map(|by| i64::from(by).checked_mul(DAY_MICROS).and_then(|by| times.value(row).checked_add(by)).ok_or_else(leaves)).transpose()?);
+            }
+            Ok(Arc::new(TimestampMicrosecondArray::from(shifted).with_timezone_opt(zone.clone())))
+        }
+        _ => Err(refused(spec, "is neither a date nor a timestamp")),
+    }
+}
+
+fn bucket(raw: &ArrayRef, size: i128, spec: &ColumnSpec) -> Result<ArrayRef> {
+    let floor = |value: i128| value.div_euclid(size).checked_mul(size);
+    let outside = || refused(spec, "has a bucket outside its type");
+    match raw.data_type() {
+        DataType::Int32 => {
+            let floored = raw.as_primitive::<Int32Type>().try_unary::<_, Int32Type, _>(|value| floor(value.into()).and_then(|value| i32::try_from(value).ok()).ok_or_else(outside))?;
+            Ok(Arc::new(floored))
+        }
+        DataType::Int64 => {
+            let floored = raw.as_primitive::<Int64Type>().try_unary::<_, Int64Type, _>(|value| floor(value.into()).and_then(|value| i64::try_from(value).ok()).ok_or_else(outside))?;
+            Ok(Arc::new(floored))
+        }
+        DataType::Decimal128(precision, scale) => {
+            let floored = raw.as_primitive::<Decimal128Type>().try_unary::<_, Decimal128Type, _>(|value| floor(value).ok_or_else(outside))?;
+            Ok(Arc::new(floored.with_precision_and_scale(*precision, *scale).map_err(|_| outside())?))
+        }
+        _ => Err(refused(spec, "is neither an integer nor a decimal")),
+    }
+}

@@ -1,0 +1,258 @@
+//! A whole job: the stages in their order, from a plan to a sealed dataset.
+//!
+//! [`run`] is what the command line calls and what a test can call: `run(&plan, &services)`. [`check`] reads and checks
+//! everything and writes nothing.
+use crate::engine::scan::{Checked, OpenQuarantine, Tally};
+use crate::engine::{self, Limits, emit, order};
+use crate::error::{Culprit, Failure, Result};
+use crate::keys::{self, Keys};
+use crate::plan::Plan;
+use crate::prepare::prepare;
+use crate::progress::{Progress, Stage};
+use crate::pseudonymize::pseudonymize;
+use crate::quarantine::QuarantineWriter;
+use crate::seal::{self, Sealed};
+use crate::shard::{ShardSink, TableSink};
+use crate::store::Stores;
+use chrono::{DateTime, Utc};
+use perimeter_pseudonym::RootKey;
+use perimeter_pseudonym::transform::{CryptoHash, CryptoHashOptions, Encoding};
+use rand::Rng;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::task::spawn_blocking;
+
+/// What a run uses of the world.
+#[derive(Clone, Debug)]
+pub struct Services {
+    /// Disks and object stores.
+    pub stores: Arc<Stores>,
+    /// Memory and threads.
+    pub limits: Limits,
+    /// What a person sees meanwhile.
+    pub progress: Arc<Progress>,
+}
+
+impl Services {
+    /// Services of the runtime that this is called in.
+    pub fn new(limits: Limits) -> Self {
+        Self { stores: Arc::new(Stores::new(tokio::runtime::Handle::current())), limits, progress: Arc::default() }
+    }
+}
+
+/// When and as what a run happened: the manifest's `run`.
+#[derive(Clone, Debug)]
+pub struct RunId {
+    /// The version's name: time of the start and a random part, so that two runs at one sink never meet.
+    pub id: String,
+    /// UTC.
+    pub started: DateTime<Utc>,
+}
+
+impl RunId {
+    fn new() -> Self {
+        let started = Utc::now();
+        let suffix: u32 = rand::rng().random();
+        Self { id: format!("{}-{suffix:08x}", started.format("%Y%m%dT%H%M%SZ")), started }
+    }
+}
+
+fn stopped() -> Failure {
+    Failure::new(Culprit::Outside, "stopped", "the run was stopped")
+}
+
+/// Carries a plan out: nothing is published unless every stage and gate says yes.
+///
+/// # Errors
+/// Whatever a stage ends with; see [`Error::exit_code`](crate::error::Error::exit_code) for who has to act.
+pub async fn run(plan: &Plan, services: &Services) -> Result<Sealed> {
+    let Services { stores, limits, progress } = services;
+    let run = RunId::new();
+    let job = &plan.contract.job;
+    tracing::info!(dataset = job.name, run = run.id, "run begins");
+    progress.expect_bytes(plan.inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum());
+
+    progress.enter(Stage::Keys);
+    let keys = keys::open(plan, stores).await?;
+
+    // The sinks come before the first row: an unwritable one must not cost an hour.
+    let (dataset, sink, table, id, blocking) = (job.name.clone(), job.sink.clone(), job.table.clone(), run.id.clone(), Arc::clone(stores));
+    let sinks = spawn_blocking(move || -> Result<_> {
+        let shards = ShardSink::create(&blocking, &sink, &dataset, &id)?;
+        let table = table.map(|table| TableSink::create(&blocking, &table, sink.sse_kms.as_deref(), &id)).transpose()?;
+        Ok((Arc::new(shards), table.map(Arc::new)))
+    });
+    let (sink, table) = sinks.await.map_err(|_| stopped())??;
+
+    let sealed = tokio::select! {
+        sealed = into_sinks(plan, services, Arc::new(keys), &run, Arc::clone(&sink), table.clone()) => sealed,
+        interrupted = interrupted() => Err(interrupted),
+    };
+    if sealed.is_err() {
+        take_back(sink, table).await;
+    }
+    sealed
+}
+
+/// From the first row to the manifest.
+async fn into_sinks(plan: &Plan, services: &Services, keys: Arc<Keys>, run: &RunId, sink: Arc<ShardSink>, table: Option<Arc<TableSink>>) -> Result<Sealed> {
+    let Services { limits, progress, .. } = services;
+    progress.enter(Stage::Read);
+    let context = engine::session(limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
+    let checked = Checked::register(plan, &context, services, Some(&quarantines(plan, services, &keys, run)))?;
+    let prepared = prepare(plan, context, checked).await?;
+    let pseudonymized = pseudonymize(prepared, plan, &keys, limits).await?;
+    let shaped = order::shape(pseudonymized, plan, limits)?;
+    let closed = emit::shard(shaped, plan, Arc::clone(&sink), table.clone(), progress).await?;
+
+    let threads = limits.threads;
+    let (closed, tally) = spawn_blocking(move || closed.checked.finish(threads).map(|tally| (closed, tally))).await.map_err(|_| stopped())??;
+    gate(plan, &tally)?;
+
+    progress.enter(Stage::Seal);
+    let facts = facts(plan, run, &keys, &tally, closed.rows)?;
+    let total_shards = plan.shards;
+    let sealed = spawn_blocking(move || {
+        let table = table.as_deref().map(|table| (table, closed.parts));
+        seal::seal(facts, &closed.layout, total_shards, &sink, closed.shards, table)
+    });
+    let sealed = sealed.await.map_err(|_| stopped())??;
+    progress.enter(Stage::Done);
+    tracing::info!(run = run.id, manifest = sealed.manifest_uri().0, "sealed");
+    Ok(sealed)
+}
+
+/// Waits for the operator's or the scheduler's signal to stop.
+async fn interrupted() -> crate::error::Error {
+    let asked = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // Where a signal cannot be caught, it ends the process as it always did.
+        let _ = signal_hook::flag::register(signal, Arc::clone(&asked));
+    }
+    while !asked.load(Ordering::Relaxed) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Failure::new(Culprit::Outside, "interrupted", "the run was interrupted; nothing was published").help("run it again").into()
+}
+
+/// Removes what an unpublished run wrote, once the threads that write have let go. Stores block, so not on this thread.
+async fn take_back(sink: Arc<ShardSink>, table: Option<Arc<TableSink>>) {
+    let writers = || Arc::strong_count(&sink) > 1 || table.as_ref().is_some_and(|table| Arc::strong_count(table) > 1);
+    for _ in 0..200 {
+        if !writers() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    // The run has failed already, and says why; what cannot be removed stays without a manifest.
+    let _ = spawn_blocking(move || drop((sink, table))).await;
+}
+
+/// Reads and checks every row of every source; writes nothing, not even quarantine.
+///
+/// # Errors
+/// What reading can fail with.
+pub async fn check(plan: &Plan, services: &Services) -> Result<Tally> {
+    let Services { limits, progress, .. } = services;
+    progress.expect_bytes(plan.inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum());
+    progress.enter(Stage::Read);
+    let context = engine::session(limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
+    let checked = Checked::register(plan, &context, services, None)?;
+    let threads = limits.threads;
+    let tally = spawn_blocking(move || checked.finish(threads)).await.map_err(|_| stopped())??;
+    progress.enter(Stage::Done);
+    Ok(tally)
+}
+
+/// `maxRejectedFraction`.
+///
+/// # Errors
+/// Too many rows were rejected (exit 1), with the rules that most of them broke.
+pub fn gate(plan: &Plan, tally: &Tally) -> Result<()> {
+    let allowed = plan.contract.policy.gates.max_rejected_fraction;
+    if tally.rejected_fraction() <= allowed {
+        return Ok(());
+    }
+    let mut rules: Vec<_> = tally.rejections.iter().collect();
+    rules.sort_by_key(|(rule, rows)| (std::cmp::Reverse(**rows), (*rule).clone()));
+    let most: Vec<String> = rules.iter().take(5).map(|(rule, rows)| format!("{rule} ({rows})")).collect();
+    Err(Failure::new(
+        Culprit::Data,
+        "too-many-rejected",
+        format!("{} of {} rows were rejected, more than the policy's maxRejectedFraction {allowed}: {}", tally.rows_rejected, tally.rows_read, most.join(", ")),
+    )
+    .help("nothing was published; the rejected rows are in quarantine, `perimeter check` lists rules and rows")
+    .into())
+}
+
+/// What the manifest says of a run beside what sealing finds out for itself.
+fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, rows_written: u64) -> Result<seal::Facts> {
+    let job = &plan.contract.job;
+    let digest = |file: &perimeter_contract::SourceFile| hex::encode(file.sha256);
+    let of_kind = |kind: &str| plan.contract.sources.files.iter().find(|file| file.kind == kind).map(digest).unwrap_or_default();
+    let schemas = job.sources.iter().filter_map(|source| plan.contract.sources.files.get(source.schema.span.file as usize).map(|file| (source.name.clone(), digest(file))));
+    let mut inputs = Vec::new();
+    for ((source, input), rows) in job.sources.iter().zip(&plan.inputs).zip(&tally.file_rows) {
+        let mut digest = KeyedUri::new(keys.root(&job.quarantine.key)?);
+        for (file, &rows) in input.files.iter().zip(rows) {
+            let uri = digest.shown(&file.uri, &source.uri.0);
+            inputs.push(seal::Input { source: source.name.clone(), uri, bytes: file.size_bytes, etag: file.etag.clone(), sha256: None, rows });
+        }
+    }
+    let figures = BTreeMap::from([("fraction".to_owned(), tally.rejected_fraction().into()), ("allowed".to_owned(), plan.contract.policy.gates.max_rejected_fraction.into())]);
+    Ok(seal::Facts {
+        development: true,
+        run: seal::Run {
+            id: run.id.clone(),
+            started: run.started.to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
+            finished: String::new(),
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            parameters: job.parameters.clone(),
+        },
+        contract: seal::ContractFiles {
+            job_sha256: of_kind("Job"),
+            schemas_sha256: schemas.collect(),
+            policy: seal::PolicyFile { name: plan.contract.policy.name.clone(), version: plan.contract.policy.version, sha256: of_kind("Policy"), approvals: Vec::new() },
+        },
+        keys: keys.facts().into_iter().map(|key| seal::KeyVersion { name: key.name, keyring: key.keyring, version: key.version }).collect(),
+        inputs,
+        rows: seal::RowCounts { read: tally.rows_read, rejected: tally.rows_rejected, written: rows_written },
+        rejections: tally.rejections.clone(),
+        gates: BTreeMap::from([("maxRejectedFraction".to_owned(), seal::Gate { verdict: seal::Verdict::Pass, figures })]),
+    })
+}
+
+/// Uris as the manifest may show them: a partition value that a pattern matched (`…/cpf=…/`) is a cell value, and becomes a
+/// keyed digest; what the job file says itself is no secret.
+struct KeyedUri(CryptoHash);
+
+impl KeyedUri {
+    fn new(root: &RootKey) -> Self {
+        let options = CryptoHashOptions { canonicalize: Vec::new(), encoding: Encoding::Hex, bytes: 16 };
+        Self(CryptoHash::new(root, "perimeter:input-uri", &options))
+    }
+
+    fn shown(&mut self, uri: &str, pattern: &str) -> String {
+        let written: Vec<&str> = pattern.split('/').collect();
+        if uri.split('/').all(|segment| !segment.contains('=') || written.contains(&segment)) {
+            return uri.to_owned();
+        }
+        let mut token = b"keyed:".to_vec();
+        match self.0.apply(uri, &mut token) {
+            Ok(()) => String::from_utf8_lossy(&token).into_owned(),
+            Err(_) => "keyed:".to_owned(),
+        }
+    }
+}
+
+/// Opens one sealed file per unit that has rejected rows, under the run's own folder.
+fn quarantines(plan: &Plan, services: &Services, keys: &Arc<Keys>, run: &RunId) -> impl Fn(&str) -> OpenQuarantine {
+    let quarantine = plan.contract.job.quarantine.clone();
+    let (stores, keys, run) = (Arc::clone(&services.stores), Arc::clone(keys), run.id.clone());
+    move |source: &str| {
+        let (quarantine, stores, keys, run, source) = (quarantine.clone(), Arc::clone(&stores), Arc::clone(&keys), run.clone(), source.to_owned());
+        Arc::new(move |unit| QuarantineWriter::create(&stores, &quarantine.uri, &run, &source, unit, keys.root(&quarantine.key)?))
+    }
+}
