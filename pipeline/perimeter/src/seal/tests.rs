@@ -284,6 +284,23 @@ fn an_object_store_serves_as_well() {
     assert_eq!(error.exit_code(), 3);
     assert!(verify(&stores, sealed.manifest_uri()).unwrap().is_sound());
 
+    // A file of several parts comes back, read in any order.
+    let folder = crate::shard::VersionFolder::create(&stores, &uri("big"), "run-1").unwrap();
+    let bytes: Vec<u8> = (0_u32..5 << 20).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    let mut file = folder.file("a/b").unwrap();
+    std::io::Write::write_all(&mut file, &bytes).unwrap();
+    file.finish().unwrap();
+    let file = folder.open("a/b").unwrap();
+    assert_eq!(file.bytes(), bytes.len() as u64);
+    for (offset, length) in [(0, 10), (9 << 20, 1 << 20), (5, 17 << 20), (bytes.len() - 1, 1), (1 << 20, 100)] {
+        let mut out = vec![0; length];
+        file.read_exact_at(offset as u64, &mut out).unwrap();
+        assert_eq!(out, bytes[offset..offset + length]);
+    }
+    assert!(file.read_exact_at(bytes.len() as u64, &mut [0]).is_err());
+    drop((file, folder));
+    assert_eq!(under(&stores, &format!("{base}/big")), Vec::<String>::new());
+
     // Damage is found.
     let emission = emit("run-2");
     let sealed = finish(&emission, facts(rows), 3).unwrap();
@@ -301,4 +318,42 @@ fn an_object_store_serves_as_well() {
     assert_eq!(codes(&report), expected);
     assert_eq!(verify(&stores, &uri("sink/run-9/manifest.json")).unwrap_err().exit_code(), 2);
     assert!(inspect(&stores, &uri(&format!("sink/run-2/{}", sealed.manifest().shards[5].path))).is_ok());
+}
+
+#[test]
+fn a_manifest_that_cannot_be_published_takes_the_table_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let events = some_events();
+    let emission = emit(folder.path(), &[8, 16], &events, 3, 1, &[]).unwrap();
+    // Somebody takes the version's name in the meantime.
+    fs::create_dir_all(folder.path().join("sink/run-1")).unwrap();
+    fs::write(folder.path().join("sink/run-1/theirs"), b"x").unwrap();
+    let Err(Error::Failed(failure)) = finish(&emission, facts(events.len() as u64), 3) else { panic!("replaced a version") };
+    assert_eq!(failure.code, "version-exists");
+    drop(emission);
+    assert!(!folder.path().join("table").exists());
+    let left: Vec<_> = fs::read_dir(folder.path().join("sink")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["run-1"]);
+    assert!(folder.path().join("sink/run-1/theirs").exists());
+}
+
+#[test]
+fn two_runs_share_a_sink() {
+    let folder = tempfile::tempdir().unwrap();
+    let uri = |name: &str| Uri(folder.path().join(name).display().to_string());
+    let events = some_events();
+    let emit = |id: &str| emit_to(&stores(), &uri("sink"), &uri("table"), id, &[8, 16], &events, 3, 1, &[]).unwrap();
+    let (first, second, third) = (emit("run-1"), emit("run-2"), emit("run-3"));
+    drop(first);
+    let sealed = finish(&second, facts(events.len() as u64), 3).unwrap();
+    drop(second);
+    drop(third);
+    assert!(verify(&stores(), sealed.manifest_uri()).unwrap().is_sound());
+    let mut left: Vec<_> = fs::read_dir(folder.path().join("sink")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["latest", "run-2"]);
+    for id in ["", ".", "..", "a/b", ".hidden", "a b"] {
+        let taken = crate::shard::VersionFolder::create(&stores(), &uri("sink"), id);
+        assert_eq!(taken.unwrap_err().exit_code(), 2, "{id:?}");
+    }
 }

@@ -2,10 +2,10 @@
 use super::layout::SHARD_COLUMN;
 use crate::error::{Culprit, Failure, Result};
 use crate::shard::plain;
-use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
-use arrow::compute::kernels::cmp::not_distinct;
-use arrow::compute::{partition, take};
+use arrow::array::{Array, ArrayRef, AsArray, UInt32Array, make_comparator};
+use arrow::compute::{SortOptions, partition, take};
 use arrow::datatypes::Int32Type;
+use std::cmp::Ordering;
 
 /// A range of a batch's rows that belong to one entity (in row jobs: to one shard).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +42,21 @@ impl Runs {
         let mut keys = vec![shards.clone()];
         keys.extend(entity.clone());
         let ranges = partition(&keys).map_err(|_| bug())?.ranges();
+        let order = entity.as_ref().map(|entity| make_comparator(entity, entity, SortOptions::default())).transpose().map_err(|_| bug())?;
         for range in ranges {
             let shard = u32::try_from(numbers.value(range.start)).map_err(|_| bug())?;
-            let continues = range.start == 0 && self.continues(shard, entity.as_ref())?;
-            out.push(Run { start: range.start, end: range.end, shard, continues });
+            let to_last = if range.start == 0 { self.to_last(shard, entity.as_ref())? } else { None };
+            // Entities ascend within a shard. An unsorted stream would show one entity twice, as two sequences that look whole.
+            let before = match (out.last(), &order) {
+                (Some(Run { start, shard: before, .. }), Some(order)) if *before == shard => Some(order(*start, range.start)),
+                _ => to_last,
+            };
+            if before == Some(Ordering::Greater) {
+                return Err(Failure::new(Culprit::Data, "shard-order", "rows arrived in another order than their entities")
+                    .help("this is a bug: report it")
+                    .into());
+            }
+            out.push(Run { start: range.start, end: range.end, shard, continues: to_last == Some(Ordering::Equal) });
         }
         let row = numbers.len() - 1;
         let last = entity.map(|entity| take(&entity, &UInt32Array::from(vec![u32::try_from(row).map_err(|_| bug())?]), None).map_err(|_| bug())).transpose()?;
@@ -53,15 +64,17 @@ impl Runs {
         Ok(())
     }
 
-    fn continues(&self, shard: u32, entity: Option<&ArrayRef>) -> Result<bool> {
+    /// How the last row's entity compares to that of the first row; `None` in another shard.
+    fn to_last(&self, shard: u32, entity: Option<&ArrayRef>) -> Result<Option<Ordering>> {
         match (&self.last, entity) {
             (Some((last_shard, Some(last))), Some(entity)) if *last_shard == shard => {
-                let same = not_distinct(&entity.slice(0, 1), last);
-                same.map(|same| same.value(0))
-                    .map_err(|_| Failure::new(Culprit::Data, "column-type", "the entity column changed its type").help("this is a bug: report it").into())
+                let order = make_comparator(last, entity, SortOptions::default());
+                let order =
+                    order.map_err(|_| Failure::new(Culprit::Data, "column-type", "the entity column changed its type").help("this is a bug: report it"))?;
+                Ok(Some(order(0, 0)))
             }
-            (Some((last_shard, None)), None) => Ok(*last_shard == shard),
-            _ => Ok(false),
+            (Some((last_shard, None)), None) if *last_shard == shard => Ok(Some(Ordering::Equal)),
+            _ => Ok(None),
         }
     }
 }

@@ -229,3 +229,32 @@ fn rows_out_of_their_shards_order_end_the_job() {
     assert_eq!(failure.code, "shard-order");
     assert!(files(folder.path()).is_empty(), "nothing is left");
 }
+
+#[test]
+fn an_entity_that_comes_back_ends_the_job() {
+    // One shard, entities out of order: within a batch, and across two.
+    let sorted = events(&[2, 3], 1, 9);
+    let mut torn = sorted.clone();
+    torn.swap(0, 4);
+    for cuts in [vec![], vec![1], vec![1, 2, 3, 4]] {
+        let folder = tempfile::tempdir().unwrap();
+        let Err(Error::Failed(failure)) = emit(folder.path(), &[4], &torn, 1, 1, &cuts).map(|_| ()) else { panic!("made two sequences of one entity") };
+        assert_eq!(failure.code, "shard-order");
+        assert!(emit(folder.path(), &[4], &sorted, 1, 1, &cuts).is_ok());
+    }
+}
+
+#[test]
+fn a_row_without_an_entity_ends_the_job() {
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        (SHARD_COLUMN, Arc::new(Int32Array::from(vec![0, 0])) as ArrayRef, false),
+        ("account", Arc::new(StringArray::from(vec![Some("a"), None])), true),
+        ("x", Arc::new(Int32Array::from(vec![1, 2])), false),
+    ])
+    .unwrap();
+    let layout = Layout::resolve(&Shape { features: vec![feature("x", "x", Dtype::Int64)], ..shape(&[4]) }, &batch.schema(), &[]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let sink = Arc::new(ShardSink::create(&stores(), &sink_at(folder.path()), "d", "r").unwrap());
+    let Err(Error::Failed(failure)) = Emitter::new(Arc::new(layout), sink, None, vec![0], 1).push(&batch) else { panic!("took a null entity") };
+    assert_eq!(failure.code, "missing-entity");
+}
