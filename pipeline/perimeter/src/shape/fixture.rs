@@ -148,7 +148,7 @@ pub(crate) fn model(buckets: &[u32], events: &[Event], total_shards: u32) -> Mod
     for &bucket in &keys {
         (0..total_shards).for_each(|shard| drop(out.insert((bucket, shard), Vec::new())));
     }
-    let amount = |event: &Event| (event.cents as f64 / 100.0).ln_1p() as f32;
+    let amount = |event: &Event| libm::log1p(event.cents as f64 / 100.0) as f32;
     let mcc = |event: &Event| event.mcc.map_or(-1, i64::from);
     let mut entities: Vec<&str> = events.iter().map(|event| event.entity.as_str()).collect();
     entities.dedup();

@@ -258,3 +258,31 @@ fn a_row_without_an_entity_ends_the_job() {
     let Err(Error::Failed(failure)) = Emitter::new(Arc::new(layout), sink, None, vec![0], 1).push(&batch) else { panic!("took a null entity") };
     assert_eq!(failure.code, "missing-entity");
 }
+
+#[test]
+fn layouts_of_columns_do_not_show() {
+    let events = events(&[9, 1, 30, 4], 1, 3);
+    let plain = batch(&events);
+    let proofs = |types: [DataType; 2]| {
+        let mut columns = plain.columns().to_vec();
+        columns[1] = arrow::compute::cast(&columns[1], &types[0]).unwrap();
+        columns[4] = arrow::compute::cast(&columns[4], &types[1]).unwrap();
+        let names: Vec<String> = plain.schema().fields().iter().map(|field| field.name().clone()).collect();
+        let batch = RecordBatch::try_from_iter_with_nullable(names.iter().zip(columns).map(|(name, column)| (name, column, true))).unwrap();
+        [&[4, 16][..], &[]].map(|buckets| {
+            let layout = Layout::resolve(&shape(buckets), &batch.schema(), &["__context_person"]).unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let sink = Arc::new(ShardSink::create(&stores(), &sink_at(folder.path()), "d", "r").unwrap());
+            let mut emitter = Emitter::new(Arc::new(layout), sink, None, vec![0], 1);
+            emitter.push(&batch.slice(0, 20)).unwrap();
+            emitter.push(&batch.slice(20, batch.num_rows() - 20)).unwrap();
+            emitter.finish().unwrap().shards.iter().map(|shard| shard.proof().sha256()).collect::<Vec<_>>()
+        })
+    };
+    let dictionary = |values: DataType| DataType::Dictionary(Box::new(DataType::Int32), Box::new(values));
+    let expected = proofs([DataType::Utf8, DataType::Int32]);
+    assert_eq!(proofs([DataType::Utf8View, DataType::Int64]), expected);
+    assert_eq!(proofs([DataType::LargeUtf8, DataType::Int16]), expected);
+    assert_eq!(proofs([dictionary(DataType::Utf8), dictionary(DataType::Int32)]), expected);
+    assert_eq!(proofs([DataType::Binary, DataType::Decimal128(9, 0)]), expected);
+}
