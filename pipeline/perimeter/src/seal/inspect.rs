@@ -6,6 +6,7 @@ use array_record::{ReadError, Reader};
 use perimeter_contract::job::Uri;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
 /// How many examples are looked into.
@@ -47,6 +48,29 @@ pub struct FeatureSummary {
     pub fewest_values: u64,
     /// Values of the longest list; a static shape has as many as the shortest.
     pub most_values: u64,
+}
+
+/// For people.
+impl fmt::Display for Inspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { uri, bytes, records, options, examined, other_records, record_bytes, features } = self;
+        write!(f, "{uri}\n  ArrayRecord: {records} records, {bytes} bytes, written with {}", options.as_deref().unwrap_or("unnamed options"))?;
+        if let Some((shortest, longest)) = record_bytes {
+            write!(f, "\n  the first {examined} records have {shortest} to {longest} bytes")?;
+        }
+        if *other_records > 0 {
+            write!(f, "\n  {other_records} of them are no tf.train.Example")?;
+        }
+        let width = features.iter().map(|feature| feature.name.chars().count()).max().unwrap_or_default();
+        for FeatureSummary { name, dtype, examples, fewest_values, most_values } in features {
+            let values = if fewest_values == most_values { most_values.to_string() } else { format!("{fewest_values} to {most_values}, not static") };
+            write!(f, "\n  {name:width$}  {dtype:7}  {values}")?;
+            if *examples + other_records < *examined {
+                write!(f, ", in {examples} of them only")?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Describes the shard at `uri`.

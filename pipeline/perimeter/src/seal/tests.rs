@@ -121,7 +121,9 @@ fn every_kind_of_damage_is_named_with_its_path() {
         change(&version);
         let report = again(&version).unwrap();
         assert_eq!(codes(&report), expected, "{report:?}");
-        assert_eq!(report.sound().unwrap_err().exit_code(), 1);
+        let text = report.to_string();
+        assert!(text.contains(&format!("{} finding(s)", expected.len())) && text.contains(expected[0].0), "{text}");
+        assert_eq!(report.into_result().unwrap_err().exit_code(), 1);
     };
     let edit = |path: PathBuf, change: &dyn Fn(&mut Vec<u8>)| {
         let mut bytes = fs::read(&path).unwrap();
@@ -217,6 +219,9 @@ fn a_shard_is_described_without_its_values() {
         ("mcc", "int64", 16, 16),
     ];
     assert_eq!(features, expected);
+    let text = found.to_string();
+    assert!(text.contains("\n  delta_s  int64    16") && !text.contains("only") && !text.contains("not static"), "{text}");
+    assert!(!text.contains("entity-"));
     assert!(!serde_json::to_string(&found).unwrap().contains("entity-"), "tokens stay unseen");
     let text = inspect(&stores, &Uri(version.join(MANIFEST_FILE).display().to_string())).unwrap_err().to_string();
     assert!(!text.contains("dataset"), "{text}");

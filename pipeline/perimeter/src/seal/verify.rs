@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::Path;
 
 /// A manifest longer than this is none.
@@ -55,14 +56,24 @@ impl Report {
         self.findings.is_empty()
     }
 
-    /// The report of a sound version.
+    /// Nothing, for a sound version.
     ///
     /// # Errors
     /// `verification-failed` (exit 1) when anything is wrong.
-    pub fn sound(self) -> Result<Self> {
-        let Some(first) = self.findings.first() else { return Ok(self) };
+    pub fn into_result(self) -> Result<()> {
+        let Some(first) = self.findings.first() else { return Ok(()) };
         let message = format!("{} finding(s); the first: `{}`: {}", self.findings.len(), first.path, first.message);
         Err(Failure::new(Culprit::Data, "verification-failed", message).help("do not train on this version: copy or make it again").into())
+    }
+}
+
+/// For people: one line when it is sound, one more for each finding when it is not.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.is_sound() { "sound".to_owned() } else { format!("{} finding(s)", self.findings.len()) };
+        let Self { dataset, run_id, shards, records, events, bytes, .. } = self;
+        write!(f, "{dataset} {run_id}: {verdict} ({shards} shards; {records} records with {events} events are sound; {bytes} bytes read)")?;
+        self.findings.iter().try_for_each(|finding| write!(f, "\n  {}: {}: {}", finding.path, finding.code, finding.message))
     }
 }
 
