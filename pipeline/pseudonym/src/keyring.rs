@@ -29,6 +29,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use subtle::ConstantTimeEq;
 
 /// A validated keyring file.
@@ -40,7 +41,7 @@ pub struct KeyringFile {
 }
 
 /// One root key of a keyring, wrapped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct KeyVersion {
     version: u32,
     state: State,
@@ -295,6 +296,12 @@ impl KeyVersion {
     /// The purposes that it is wrapped for.
     pub fn purposes(&self) -> impl Iterator<Item = Purpose> {
         self.wrapped.keys().copied()
+    }
+}
+
+impl fmt::Debug for KeyVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyVersion").field("version", &self.version).field("state", &self.state).field("created", &self.created).finish_non_exhaustive()
     }
 }
 

@@ -11,6 +11,7 @@ pub use local::LocalKms;
 use crate::Secret;
 use crate::keyring::{Provider, Purpose};
 use async_trait::async_trait;
+use std::fmt;
 
 /// A key management service that wraps root keys.
 #[async_trait]
@@ -38,12 +39,17 @@ pub trait Kms: Send + Sync {
 }
 
 /// A fresh root key, plain and wrapped.
-#[derive(Debug)]
 pub struct DataKey {
     /// The key.
     pub root: Secret<32>,
     /// The same, for the keyring file.
     pub wrapped: Vec<u8>,
+}
+
+impl fmt::Debug for DataKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DataKey").finish_non_exhaustive()
+    }
 }
 
 /// What a wrapped key is bound to. Four fixed names, so that no two contexts can be taken for each other.

@@ -23,9 +23,13 @@
 pub mod derive;
 pub mod keyring;
 pub mod kms;
+#[cfg(test)]
+mod properties;
 pub mod seal;
 mod secret;
 pub mod transform;
+#[cfg(test)]
+mod vectors;
 
 pub use derive::{Label, RootKey};
 pub use keyring::{KeyError, KeyringError, KeyringFile, Provider, Purpose, create_keyring, unwrap_root};

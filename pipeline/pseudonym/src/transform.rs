@@ -15,8 +15,8 @@ mod canonicalize;
 mod date_shift;
 mod deterministic;
 mod digits;
-mod ff1;
-mod hash;
+pub(crate) mod ff1;
+pub(crate) mod hash;
 mod mask;
 
 pub use canonicalize::{Canonicalize, Canonicalizer};

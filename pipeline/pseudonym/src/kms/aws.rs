@@ -12,6 +12,7 @@ use aws_sdk_kms::primitives::Blob;
 use aws_sdk_kms::types::DataKeySpec;
 use std::collections::HashMap;
 use std::error::Error as StdError;
+use std::fmt;
 use std::time::Duration;
 use zeroize::Zeroize;
 
@@ -20,7 +21,7 @@ use zeroize::Zeroize;
 /// Region, credentials and endpoint come from the environment as for every AWS tool (`AWS_ENDPOINT_URL` and
 /// `AWS_ENDPOINT_URL_KMS` are honoured). A call is tried up to five times, with back-off and jitter, when it was throttled or got
 /// no answer; every attempt and the whole have a time limit.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct AwsKms {
     client: Client,
     key_id: String,
@@ -42,6 +43,13 @@ impl AwsKms {
     /// The key `key_id` with a configuration of the caller's, who then answers for retries and time limits.
     pub fn new(config: &SdkConfig, key_id: &str) -> Self {
         Self { client: Client::new(config), key_id: key_id.to_owned() }
+    }
+}
+
+impl fmt::Debug for AwsKms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The client's configuration stays out: it holds credentials.
+        f.debug_struct("AwsKms").field("key_id", &self.key_id).finish_non_exhaustive()
     }
 }
 
@@ -114,7 +122,7 @@ fn odd_answer() -> KmsError {
 fn classify<E, R>(error: SdkError<E, R>) -> KmsError
 where
     E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
-    R: std::fmt::Debug + Send + Sync + 'static,
+    R: fmt::Debug + Send + Sync + 'static,
 {
     match &error {
         SdkError::ServiceError(answer) => by_code(answer.err().code().unwrap_or("no-error-code")),

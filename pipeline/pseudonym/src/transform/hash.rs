@@ -11,15 +11,15 @@ use std::fmt;
 
 /// An HMAC whose key has been absorbed: a value costs a copy of the state and two compressions.
 #[derive(Clone)]
-pub(super) struct KeyedHash(Hmac<Sha256>);
+pub(crate) struct KeyedHash(Hmac<Sha256>);
 
 impl KeyedHash {
-    pub(super) fn new(key: &Secret<32>) -> Self {
+    pub(crate) fn new(key: &Secret<32>) -> Self {
         Self(Hmac::new((&*padded(key)).into()))
     }
 
     #[inline]
-    pub(super) fn hash(&self, parts: &[&[u8]]) -> [u8; 32] {
+    pub(crate) fn hash(&self, parts: &[&[u8]]) -> [u8; 32] {
         let mut mac = self.0.clone();
         for part in parts {
             mac.update(part);

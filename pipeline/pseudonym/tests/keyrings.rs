@@ -1,0 +1,238 @@
+//! Keyring files and the local provider.
+use async_trait::async_trait;
+use perimeter_pseudonym::keyring::State;
+use perimeter_pseudonym::kms::{DataKey, EncryptionContext};
+use perimeter_pseudonym::transform::{CryptoHash, CryptoHashOptions};
+use perimeter_pseudonym::{KeyError, KeyringError, KeyringFile, Kms, KmsError, LocalKms, Provider, Purpose, RootKey, Secret, create_keyring, unwrap_root};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+fn local(folder: &Path) -> LocalKms {
+    LocalKms::open_or_create(&folder.join("person.keyring.key")).unwrap()
+}
+
+fn token(root: &RootKey) -> Vec<u8> {
+    let mut out = Vec::new();
+    CryptoHash::new(root, "person", &CryptoHashOptions::default()).apply("39053344705", &mut out).unwrap();
+    out
+}
+
+fn edited(file: &KeyringFile, edit: impl FnOnce(&mut Value)) -> Result<KeyringFile, KeyringError> {
+    let mut value: Value = serde_json::from_slice(&file.to_bytes()).unwrap();
+    edit(&mut value);
+    KeyringFile::parse(value.to_string().as_bytes())
+}
+
+#[tokio::test]
+async fn a_keyring_survives_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = create_keyring(&local(folder.path()), "person").await.unwrap();
+    assert_eq!((file.id(), file.provider(), file.versions().len()), ("person", &Provider::Local, 1));
+    let version = file.newest_active().unwrap();
+    assert_eq!((version.version(), version.state()), (1, State::Active));
+    assert_eq!(version.purposes().collect::<Vec<_>>(), Purpose::ALL);
+    let read = KeyringFile::parse(&file.to_bytes()).unwrap();
+    assert_eq!(read, file);
+    assert_eq!(read.to_bytes(), file.to_bytes());
+    // The provider is opened anew, as another process would.
+    let root = unwrap_root(&local(folder.path()), &read, None, Purpose::Run).await.unwrap();
+    assert_eq!((root.version(), root.keyring()), (1, "person"));
+    assert_eq!(token(&root), token(&unwrap_root(&local(folder.path()), &read, Some(1), Purpose::Reveal).await.unwrap()));
+    let again = create_keyring(&local(folder.path()), "person").await.unwrap();
+    assert_ne!(token(&root), token(&unwrap_root(&local(folder.path()), &again, None, Purpose::Run).await.unwrap()), "every keyring has its own key");
+    for id in ["", "a b", "pers\u{f6}n", &"x".repeat(129), "a/b"] {
+        assert!(matches!(create_keyring(&local(folder.path()), id).await, Err(KeyError::BadId)), "{id}");
+    }
+}
+
+/// Remembers what it was given, and can lie.
+struct Witness {
+    inner: LocalKms,
+    root: Mutex<Vec<u8>>,
+    lies: bool,
+}
+
+#[async_trait]
+impl Kms for Witness {
+    fn provider(&self) -> Provider {
+        self.inner.provider()
+    }
+
+    async fn generate_data_key(&self, context: &EncryptionContext) -> Result<DataKey, KmsError> {
+        let made = self.inner.generate_data_key(context).await?;
+        *self.root.lock().unwrap() = made.root.expose().to_vec();
+        Ok(made)
+    }
+
+    async fn encrypt(&self, root: &Secret<32>, context: &EncryptionContext) -> Result<Vec<u8>, KmsError> {
+        self.inner.encrypt(root, context).await
+    }
+
+    async fn decrypt(&self, wrapped: &[u8], context: &EncryptionContext) -> Result<Secret<32>, KmsError> {
+        let root = self.inner.decrypt(wrapped, context).await?;
+        Ok(if self.lies { Secret::random().unwrap() } else { root })
+    }
+}
+
+#[tokio::test]
+async fn the_files_hold_no_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let witness = Witness { inner: local(folder.path()), root: Mutex::default(), lies: false };
+    let file = create_keyring(&witness, "person").await.unwrap();
+    let root = witness.root.lock().unwrap().clone();
+    let mut written = file.to_bytes();
+    written.extend(format!("{file:?} {witness:?}", witness = witness.inner).into_bytes());
+    written.extend(fs::read(folder.path().join("person.keyring.key")).unwrap());
+    use base64::Engine;
+    let base64 = base64::engine::general_purpose::STANDARD.encode(&root);
+    // Base64 at any alignment, hexadecimal, raw: eight bytes would be enough.
+    for needle in [root[..8].to_vec(), hex::encode(&root[..8]).into_bytes(), base64.as_bytes()[4..14].to_vec()] {
+        assert!(!written.windows(needle.len()).any(|window| window == needle));
+    }
+    let key = fs::read_to_string(folder.path().join("person.keyring.key")).unwrap();
+    assert!(!format!("{:?}", witness.inner).contains(&key[..8]));
+}
+
+#[tokio::test]
+async fn the_commitment_is_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = create_keyring(&local(folder.path()), "person").await.unwrap();
+    let liar = Witness { inner: local(folder.path()), root: Mutex::default(), lies: true };
+    assert!(matches!(unwrap_root(&liar, &file, None, Purpose::Run).await, Err(KeyError::Commitment { version: 1 })));
+    let other = create_keyring(&local(folder.path()), "person").await.unwrap();
+    let other: Value = serde_json::from_slice(&other.to_bytes()).unwrap();
+    let forged = edited(&file, |file| file["versions"][0]["commitment"] = other["versions"][0]["commitment"].clone()).unwrap();
+    assert!(matches!(unwrap_root(&local(folder.path()), &forged, None, Purpose::Run).await, Err(KeyError::Commitment { version: 1 })));
+    // Another keyring's wrap in the same place is authentic, and still not the key that was committed to.
+    let forged = edited(&file, |file| file["versions"][0]["wrapped"] = other["versions"][0]["wrapped"].clone()).unwrap();
+    assert!(matches!(unwrap_root(&local(folder.path()), &forged, None, Purpose::Run).await, Err(KeyError::Commitment { version: 1 })));
+}
+
+#[tokio::test]
+async fn wraps_are_bound_to_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let kms = local(folder.path());
+    let file = create_keyring(&kms, "person").await.unwrap();
+    let swapped = edited(&file, |file| file["versions"][0]["wrapped"]["reveal"] = file["versions"][0]["wrapped"]["run"].clone()).unwrap();
+    assert!(matches!(unwrap_root(&kms, &swapped, None, Purpose::Reveal).await, Err(KeyError::Kms(KmsError::Rejected))));
+    let renumbered = edited(&file, |file| {
+        file["versions"][0]["version"] = 2.into();
+        file["versions"][0]["encryptionContext"]["keyVersion"] = "2".into();
+    });
+    assert!(matches!(unwrap_root(&kms, &renumbered.unwrap(), None, Purpose::Run).await, Err(KeyError::Kms(KmsError::Rejected))));
+    let renamed = edited(&file, |file| {
+        file["id"] = "card".into();
+        file["versions"][0]["encryptionContext"]["keyring"] = "card".into();
+    });
+    assert!(matches!(unwrap_root(&kms, &renamed.unwrap(), None, Purpose::Run).await, Err(KeyError::Kms(KmsError::Rejected))));
+    let stranger = LocalKms::create(&folder.path().join("stranger.key")).unwrap();
+    assert!(matches!(unwrap_root(&stranger, &file, None, Purpose::Run).await, Err(KeyError::Kms(KmsError::Rejected))));
+}
+
+#[tokio::test]
+async fn states_and_versions() {
+    let folder = tempfile::tempdir().unwrap();
+    let kms = local(folder.path());
+    let file = create_keyring(&kms, "person").await.unwrap();
+    assert!(matches!(unwrap_root(&kms, &file, Some(2), Purpose::Run).await, Err(KeyError::NoSuchVersion { version: 2 })));
+    let retired = edited(&file, |file| file["versions"][0]["state"] = "retired".into()).unwrap();
+    assert!(matches!(unwrap_root(&kms, &retired, None, Purpose::Run).await, Err(KeyError::NoActiveVersion)));
+    assert!(matches!(unwrap_root(&kms, &retired, Some(1), Purpose::Run).await, Err(KeyError::Retired { version: 1 })));
+    unwrap_root(&kms, &retired, Some(1), Purpose::Reveal).await.unwrap();
+    let destroyed = edited(&file, |file| {
+        file["versions"][0]["state"] = "destroyed".into();
+        file["versions"][0]["wrapped"] = json!({});
+    });
+    assert!(matches!(unwrap_root(&kms, &destroyed.unwrap(), Some(1), Purpose::Reveal).await, Err(KeyError::Destroyed { version: 1 })));
+    let partial = edited(&file, |file| file["versions"][0]["wrapped"] = json!({"run": file["versions"][0]["wrapped"]["run"].clone()})).unwrap();
+    assert!(matches!(unwrap_root(&kms, &partial, None, Purpose::Reveal).await, Err(KeyError::NotWrapped { version: 1, purpose: Purpose::Reveal })));
+    let aws = edited(&file, |file| {
+        file["provider"] = "awsKms".into();
+        file["keyId"] = "alias/x".into();
+    });
+    assert!(matches!(unwrap_root(&kms, &aws.unwrap(), None, Purpose::Run).await, Err(KeyError::WrongProvider)));
+}
+
+#[tokio::test]
+async fn malformed_files_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = create_keyring(&local(folder.path()), "person").await.unwrap();
+    for bytes in [&b""[..], b"{", b"[]", b"null", b"\xff", b"{\"apiVersion\": \"perimeter/v1\"}"] {
+        assert!(matches!(KeyringFile::parse(bytes), Err(KeyringError::Malformed { .. })));
+    }
+    assert_eq!(KeyringFile::parse(b"{\n  \"secretName\": 1}").unwrap_err().to_string(), "the keyring file is malformed at line 2, column 14");
+    type Edit = fn(&mut Value);
+    let edits: [(Edit, bool); 14] = [
+        (|file| file["extra"] = 1.into(), false),
+        (|file| file["versions"][0]["extra"] = 1.into(), false),
+        (|file| file["versions"][0]["state"] = "open".into(), false),
+        (|file| file["versions"][0]["version"] = (-1).into(), false),
+        (|file| file["apiVersion"] = "perimeter/v2".into(), true),
+        (|file| file["kind"] = "Job".into(), true),
+        (|file| file["id"] = "card".into(), true),
+        (|file| file["versions"] = json!([]), true),
+        (|file| file["versions"] = json!([file["versions"][0], file["versions"][0]]), true),
+        (|file| file["versions"][0]["encryptionContext"]["keyVersion"] = "2".into(), true),
+        (|file| file["versions"][0]["created"] = "yesterday".into(), true),
+        (|file| file["versions"][0]["wrapped"]["run"] = "?".into(), true),
+        (|file| file["versions"][0]["commitment"] = "AAAA".into(), true),
+        (|file| file["versions"][0]["state"] = "destroyed".into(), true),
+    ];
+    for (index, (edit, parses)) in edits.into_iter().enumerate() {
+        match edited(&file, edit).unwrap_err() {
+            KeyringError::Malformed { .. } => assert!(!parses, "edit {index}"),
+            KeyringError::Invalid { .. } => assert!(parses, "edit {index}"),
+            other => panic!("edit {index}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn key_files_are_private_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = LocalKms::key_file(&folder.path().join("card.keyring.json"));
+    assert_eq!(path.file_name().unwrap(), "card.keyring.key");
+    let refused = |what: &str| match LocalKms::open(&path).unwrap_err() {
+        KmsError::KeyFile { what: said, .. } => assert!(said.contains(what), "{said}"),
+        other => panic!("{other}"),
+    };
+    refused("not found");
+    LocalKms::create(&path).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing staged is left");
+    let before = fs::read(&path).unwrap();
+    assert!(LocalKms::create(&path).is_err() && fs::read(&path).unwrap() == before, "a key file is never overwritten");
+    LocalKms::open(&path).unwrap();
+    for mode in [0o640, 0o604, 0o644, 0o620, 0o660, 0o601] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        refused("open to others");
+    }
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    for text in ["", "00", "zz".repeat(32).as_str(), &"00".repeat(33), &format!("{} ", "00".repeat(32)), &"00".repeat(100)] {
+        fs::write(&path, text).unwrap();
+        refused("64 hexadecimal digits");
+    }
+    fs::write(&path, "00".repeat(32)).unwrap();
+    LocalKms::open(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert!(LocalKms::open(&path).is_err());
+}
+
+#[tokio::test]
+async fn racing_processes_agree_on_one_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("person.keyring.key");
+    let made: Vec<LocalKms> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| LocalKms::open_or_create(&path).unwrap())).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let context = EncryptionContext { keyring: "person".into(), version: 1, purpose: Purpose::Run };
+    let first = made[0].generate_data_key(&context).await.unwrap();
+    for kms in &made {
+        assert_eq!(kms.decrypt(&first.wrapped, &context).await.unwrap(), first.root);
+    }
+}
