@@ -12,7 +12,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::JoinHandle;
 
 /// Bytes that one range request to an object store asks for at least.
 const WINDOW_BYTES: u64 = 8 << 20;
@@ -31,11 +32,42 @@ enum Root {
     Local {
         folder: PathBuf,
         made: bool,
+        syncer: Syncer,
     },
     Objects {
         stores: Stores,
         uri: String,
     },
+}
+
+/// A thread that syncs finished files to disk while the run goes on: waiting for the disk at the end would be lost time.
+#[derive(Debug)]
+struct Syncer {
+    send: mpsc::Sender<Option<PathBuf>>,
+    thread: Mutex<Option<JoinHandle<Result<()>>>>,
+}
+
+impl Syncer {
+    fn start() -> Self {
+        let (send, receive) = mpsc::channel::<Option<PathBuf>>();
+        let thread = std::thread::spawn(move || {
+            // Ends with `None`, or when nobody can send any more.
+            while let Ok(Some(path)) = receive.recv() {
+                // Opened again: files that wait for their turn hold no descriptor.
+                File::open(&path).and_then(|file| file.sync_all()).map_err(|error| io_failure("sync", &path, error))?;
+            }
+            Ok(())
+        });
+        Self { send, thread: Mutex::new(Some(thread)) }
+    }
+
+    /// Waits until everything sent so far is on disk.
+    fn finish(&self) -> Result<()> {
+        // When the thread is gone already, it has failed, and joining it says how.
+        let _ = self.send.send(None);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        thread.map_or(Ok(()), |thread| thread.join().unwrap_or_else(|_| Err(Failure::new(Culprit::Outside, "io", "syncing to disk was given up").into())))
+    }
 }
 
 #[derive(Debug)]
@@ -74,7 +106,7 @@ impl VersionFolder {
                 }
                 let staging = folder.join(format!(".staging-{run_id}"));
                 fs::create_dir(&staging).map_err(|error| io_failure("create", &staging, error))?;
-                Root::Local { folder, made }
+                Root::Local { folder, made, syncer: Syncer::start() }
             }
             Place::Object { uri, .. } => {
                 let uri = uri.trim_end_matches('/').to_owned();
@@ -109,13 +141,13 @@ impl VersionFolder {
     pub fn file(&self, relative: &str) -> Result<NewFile> {
         self.state().files.push(relative.to_owned());
         match &self.root {
-            Root::Local { .. } => {
+            Root::Local { syncer, .. } => {
                 let path = self.local_path(relative);
                 if let Some(parent) = path.parent() {
                     fs::create_dir_all(parent).map_err(|error| io_failure("create", parent, error))?;
                 }
                 let file = File::create_new(&path).map_err(|error| io_failure("create", &path, error))?;
-                Ok(NewFile { target: Target::Local { file: BufWriter::with_capacity(1 << 17, file), path } })
+                Ok(NewFile { target: Target::Local { file: BufWriter::with_capacity(1 << 17, file), path, sync: syncer.send.clone() } })
             }
             Root::Objects { stores, .. } => {
                 let uri = self.object(relative);
@@ -170,15 +202,16 @@ impl VersionFolder {
         }
     }
 
-    /// Makes the version visible under its name: local files are synced to disk first. In an object store they are there already.
+    /// Makes the version visible under its name, once local files are synced to disk. In an object store they are there already.
     ///
     /// # Errors
     /// As for [`VersionFolder::create`].
     pub fn publish(&self) -> Result<()> {
-        if let Root::Local { folder, .. } = &self.root {
+        if let Root::Local { folder, syncer, .. } = &self.root {
             let (staging, target) = (self.local_path(""), folder.join(&self.run_id));
+            syncer.finish()?;
             let files = self.state().files.clone();
-            sync(&staging, &files)?;
+            sync_folders(&staging, &files)?;
             fs::rename(&staging, &target).map_err(|error| match error.kind() {
                 io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => version_exists(&target.display().to_string()),
                 _ => io_failure("publish", &target, error),
@@ -236,7 +269,7 @@ impl Drop for VersionFolder {
             return;
         }
         match &self.root {
-            Root::Local { folder, made } => {
+            Root::Local { folder, made, .. } => {
                 let _ = fs::remove_dir_all(self.local_path(""));
                 if *made {
                     let _ = fs::remove_dir(folder);
@@ -258,35 +291,40 @@ pub struct NewFile {
 }
 
 enum Target {
-    Local { file: BufWriter<File>, path: PathBuf },
+    Local { file: BufWriter<File>, path: PathBuf, sync: mpsc::Sender<Option<PathBuf>> },
     Object { writer: Writer, uri: Uri },
 }
 
 impl NewFile {
-    /// Ends the file. Local bytes are synced when the version is published.
+    /// Ends the file. Local bytes are on disk at the latest when the version is published.
     ///
     /// # Errors
     /// Exit 3 or 4, as disk or store say.
     pub fn finish(self) -> Result<()> {
         match self.target {
-            Target::Local { mut file, path } => file.flush().map_err(|error| io_failure("write", &path, error)),
+            Target::Local { file, path, sync } => {
+                drop(file.into_inner().map_err(|error| io_failure("write", &path, error.into_error()))?);
+                // When the thread is gone, publishing says why.
+                let _ = sync.send(Some(path));
+                Ok(())
+            }
             Target::Object { writer, .. } => writer.finish(),
         }
     }
 }
 
 impl Write for NewFile {
-    /// Errors hold a [`crate::error::Error`]; [`write_failure`] gets it back.
+    /// Errors hold a [`crate::error::Error`].
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.target {
-            Target::Local { file, path } => file.write(bytes).map_err(|error| io::Error::other(io_failure("write", path, error))),
+            Target::Local { file, path, .. } => file.write(bytes).map_err(|error| io::Error::other(io_failure("write", path, error))),
             Target::Object { writer, .. } => writer.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.target {
-            Target::Local { file, path } => file.flush().map_err(|error| io::Error::other(io_failure("write", path, error))),
+            Target::Local { file, path, .. } => file.flush().map_err(|error| io::Error::other(io_failure("write", path, error))),
             Target::Object { writer, .. } => writer.flush(),
         }
     }
@@ -409,13 +447,8 @@ impl array_record::ReadAt for StoredFile {
     }
 }
 
-/// Flushes files and the folders that hold them, so that the rename publishes what is on disk.
-fn sync(version: &Path, files: &[String]) -> Result<()> {
-    use rayon::prelude::*;
-    files.par_iter().try_for_each(|relative| {
-        let path = version.join(relative);
-        File::open(&path).and_then(|file| file.sync_all()).map_err(|error| io_failure("sync", &path, error))
-    })?;
+/// Syncs the folders that hold files: a name is on disk when its folder is.
+fn sync_folders(version: &Path, files: &[String]) -> Result<()> {
     let mut folders: Vec<&Path> = files.iter().filter_map(|relative| Path::new(relative).parent()).collect();
     folders.sort_unstable();
     folders.dedup();
