@@ -1,2 +1,40 @@
-//! In the making.
+//! Prepares raw financial records for model training outside the cloud that owns them.
+//!
+//! The flow, one module per stage; each takes only what the one before it makes, and constructors are private, so a path from raw
+//! data to a shard that skips a stage does not compile:
+//!
+//! ```text
+//! contract ─► plan ─► read ─► check ─► prepare ─► pseudonymize ─► shape ─► shard ─► seal
+//!   files     no rows          Checked  Prepared   Pseudonymized   Shaped   Closed   Sealed
+//!                       └► quarantine (encrypted, inside the perimeter)
+//! ```
+//!
+//! | to … | begin at |
+//! |---|---|
+//! | run a job from a program | [`run::run`] over a [`plan::Plan`] from [`plan::plan`] |
+//! | see what a run would do | [`plan::explain`] |
+//! | follow a row: file to batch | [`read`], then [`check`] inside [`engine::scan`] |
+//! | follow a row: batch to token | [`prepare`], then [`pseudonymize`] |
+//! | follow a row: token to record | [`engine::order`], [`shape`], [`shard`] |
+//! | read or check what was written | [`seal`] |
+//! | know who has to act on a failure | [`error`] |
+//!
+//! The engine is Apache DataFusion, kept inside [`engine`]; stages are synchronous functions over Arrow record batches. Contract
+//! files are parsed in the crate `perimeter_contract`, keys and transforms live in `perimeter_pseudonym`, the file format in
+//! `array_record`. Nothing here prints except [`cli`].
+pub mod check;
+pub mod cli;
+pub mod engine;
 pub mod error;
+pub mod keys;
+pub mod plan;
+pub mod prepare;
+pub mod progress;
+pub mod pseudonymize;
+pub mod quarantine;
+pub mod read;
+pub mod run;
+pub mod seal;
+pub mod shape;
+pub mod shard;
+pub mod store;

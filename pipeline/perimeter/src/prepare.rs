@@ -67,7 +67,6 @@ pub async fn parse(context: &SessionContext, sql: &str, sources: &[&str]) -> Res
 }
 
 /// The query over checked sources: what *pseudonymize* takes.
-#[derive(Debug)]
 pub struct Prepared {
     pub(crate) context: SessionContext,
     pub(crate) query: LogicalPlan,

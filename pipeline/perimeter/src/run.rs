@@ -2,7 +2,7 @@
 //!
 //! [`run`] is what the command line calls and what a test can call: `run(&plan, &services)`. [`check`] reads and checks
 //! everything and writes nothing.
-use crate::engine::scan::{Checked, OpenQuarantine, Tally};
+use crate::engine::scan::{Checked, Quarantined, Tally};
 use crate::engine::{self, Limits, emit, order};
 use crate::error::{Culprit, Failure, Result};
 use crate::keys::{self, Keys};
@@ -10,7 +10,6 @@ use crate::plan::Plan;
 use crate::prepare::prepare;
 use crate::progress::{Progress, Stage};
 use crate::pseudonymize::pseudonymize;
-use crate::quarantine::QuarantineWriter;
 use crate::seal::{self, Sealed};
 use crate::shard::{ShardSink, TableSink};
 use crate::store::Stores;
@@ -68,7 +67,7 @@ fn stopped() -> Failure {
 /// # Errors
 /// Whatever a stage ends with; see [`Error::exit_code`](crate::error::Error::exit_code) for who has to act.
 pub async fn run(plan: &Plan, services: &Services) -> Result<Sealed> {
-    let Services { stores, limits, progress } = services;
+    let Services { stores, progress, .. } = services;
     let run = RunId::new();
     let job = &plan.contract.job;
     tracing::info!(dataset = job.name, run = run.id, "run begins");
@@ -101,7 +100,9 @@ async fn into_sinks(plan: &Plan, services: &Services, keys: Arc<Keys>, run: &Run
     let Services { limits, progress, .. } = services;
     progress.enter(Stage::Read);
     let context = engine::session(limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
-    let checked = Checked::register(plan, &context, services, Some(&quarantines(plan, services, &keys, run)))?;
+    let quarantine = &plan.contract.job.quarantine;
+    let quarantined = Quarantined { keys: Arc::clone(&keys), key: quarantine.key.clone(), folder: quarantine.uri.clone(), run_id: run.id.clone() };
+    let checked = Checked::register(plan, &context, services, Some(&quarantined))?;
     let prepared = prepare(plan, context, checked).await?;
     let pseudonymized = pseudonymize(prepared, plan, &keys, limits).await?;
     let shaped = order::shape(pseudonymized, plan, limits)?;
@@ -244,15 +245,5 @@ impl KeyedUri {
             Ok(()) => String::from_utf8_lossy(&token).into_owned(),
             Err(_) => "keyed:".to_owned(),
         }
-    }
-}
-
-/// Opens one sealed file per unit that has rejected rows, under the run's own folder.
-fn quarantines(plan: &Plan, services: &Services, keys: &Arc<Keys>, run: &RunId) -> impl Fn(&str) -> OpenQuarantine {
-    let quarantine = plan.contract.job.quarantine.clone();
-    let (stores, keys, run) = (Arc::clone(&services.stores), Arc::clone(keys), run.id.clone());
-    move |source: &str| {
-        let (quarantine, stores, keys, run, source) = (quarantine.clone(), Arc::clone(&stores), Arc::clone(&keys), run.clone(), source.to_owned());
-        Arc::new(move |unit| QuarantineWriter::create(&stores, &quarantine.uri, &run, &source, unit, keys.root(&quarantine.key)?))
     }
 }

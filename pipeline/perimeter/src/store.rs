@@ -238,7 +238,7 @@ impl Stores {
         }
         let inner = Arc::clone(&self.inner);
         let aws = self.wait(async move { inner.aws.get_or_init(|| aws_config::defaults(aws_config::BehaviorVersion::latest()).load()).await.clone() })?;
-        let client: Arc<dyn ObjectStore> = Arc::new(aws::s3(bucket, self.sse_kms.as_deref(), &aws)?);
+        let client: Arc<dyn ObjectStore> = Arc::new(aws::s3(bucket, self.sse_kms.as_deref(), &aws, aws::endpoint(&aws))?);
         self.inner.clients.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&client));
         Ok(client)
     }
@@ -258,3 +258,6 @@ fn split_s3(uri: &Uri) -> Result<Option<(&str, &str)>> {
     }
     Ok(Some((bucket, key)))
 }
+
+#[cfg(test)]
+mod tests;

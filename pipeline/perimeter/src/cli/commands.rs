@@ -162,14 +162,14 @@ async fn inspect(global: &Global, shard: String) -> Done {
     let services = Services::new(global.limits());
     let shard = uri(&shard)?;
     let inspected = blocking(move || seal::inspect(&services.stores, &shard)).await?;
-    if global.json { result_json(&json!(inspected)) } else { result(&inspected.to_string()) }
+    if global.json { result_json(&json!(inspected)) } else { result(&format!("{inspected}\n")) }
 }
 
 async fn verify(global: &Global, manifest: String) -> Done {
     let services = Services::new(global.limits());
     let manifest = uri(&manifest)?;
     let report = blocking(move || seal::verify(&services.stores, &manifest)).await?;
-    if global.json { result_json(&json!(report))? } else { result(&report.to_string())? }
+    if global.json { result_json(&json!(report))? } else { result(&format!("{report}\n"))? }
     Ok(report.into_result()?)
 }
 

@@ -6,7 +6,6 @@ use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
 use crate::shape::{Emitted, Emitter, Layout};
 use crate::shard::{ClosedPart, ClosedShard, ShardSink, TableSink};
-use datafusion::physical_plan::ExecutionPlan;
 use futures::StreamExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -23,7 +23,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 /// Sorted partitions and the layout of the examples to make of them: what *shard* takes.
-#[derive(Debug)]
 pub struct Shaped {
     pub(crate) context: SessionContext,
     pub(crate) rows: Arc<dyn ExecutionPlan>,

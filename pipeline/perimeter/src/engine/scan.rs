@@ -4,6 +4,7 @@
 //! the tally: a scan whose consumer stops goes on checking, and [`Checked::finish`] reads what no scan touched.
 use super::failure::FirstFailure;
 use crate::error::{Culprit, Error, Failure, Result};
+use crate::keys::Keys;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::quarantine::QuarantineWriter;
@@ -15,7 +16,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::Result as EngineResult;
+use datafusion::common::{Result as EngineResult, TableReference};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
@@ -23,19 +24,25 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use datafusion::prelude::SessionContext;
-use datafusion::sql::TableReference;
-use perimeter_contract::job::Source;
+use perimeter_contract::job::{Source, Uri};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// Opens the quarantine file of one unit, by its number.
-pub type OpenQuarantine = Arc<dyn Fn(usize) -> Result<QuarantineWriter> + Send + Sync>;
-
-/// The same for every source, by its name; absent where nothing may be written (`check`).
-pub type Quarantines = dyn Fn(&str) -> OpenQuarantine;
+/// Where the rejected rows of a run go: one sealed file per unit that has any.
+#[derive(Clone, Debug)]
+pub struct Quarantined {
+    /// The run's opened keys.
+    pub keys: Arc<Keys>,
+    /// The key name that seals.
+    pub key: String,
+    /// The job's quarantine folder.
+    pub folder: Uri,
+    /// The run's folder below it.
+    pub run_id: String,
+}
 
 /// One source of a job while it is read.
 pub struct CheckedSource {
@@ -45,7 +52,7 @@ pub struct CheckedSource {
     units: Vec<Unit>,
     stores: Arc<Stores>,
     batch_rows: usize,
-    quarantine: Option<OpenQuarantine>,
+    quarantine: Option<Quarantined>,
     failure: FirstFailure,
     progress: Arc<Progress>,
     /// One state per unit, so that a source scanned twice (a self-join) is counted and quarantined once.
@@ -78,8 +85,8 @@ pub struct Reading {
     pub stores: Arc<Stores>,
     /// Rows per batch.
     pub batch_rows: usize,
-    /// Where rejected rows go.
-    pub quarantine: Option<OpenQuarantine>,
+    /// Where rejected rows go; absent where nothing may be written (`check`).
+    pub quarantine: Option<Quarantined>,
     /// Where the first failure goes.
     pub failure: FirstFailure,
     /// What the user sees meanwhile.
@@ -110,7 +117,10 @@ impl CheckedSource {
             }
             counts
         };
-        let mut unit = UnitSink { counts, number, emit, quarantine: None, open: self.quarantine.as_ref(), progress: &self.progress };
+        let quarantine = self.quarantine.as_ref().filter(|_| counts).map(|to| -> Result<_> {
+            Ok(QuarantineWriter::new(&self.stores, to.keys.root(&to.key)?, &to.folder, &to.run_id, &self.source.name, number))
+        });
+        let mut unit = UnitSink { counts, emit, quarantine: quarantine.transpose()?, progress: &self.progress };
         let ingest = Ingest { stores: &self.stores, source: &self.source, files: &self.files, projection, batch_rows: self.batch_rows };
         let tally = read::ingest_unit(&ingest, &self.units[number], &mut unit).and_then(|tally| {
             if let Some(writer) = unit.quarantine.take() {
@@ -151,10 +161,8 @@ impl CheckedSource {
 
 struct UnitSink<'a> {
     counts: bool,
-    number: usize,
     emit: &'a mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
-    quarantine: Option<QuarantineWriter>,
-    open: Option<&'a OpenQuarantine>,
+    quarantine: Option<QuarantineWriter<'a>>,
     progress: &'a Progress,
 }
 
@@ -167,18 +175,10 @@ impl Accept for UnitSink<'_> {
     }
 
     fn rejected(&mut self, record: &Rejected<'_>) -> Result<()> {
-        if !self.counts {
-            return Ok(());
+        if self.counts {
+            self.progress.add_rejected(1);
         }
-        self.progress.add_rejected(1);
-        let Some(open) = self.open else { return Ok(()) };
-        if self.quarantine.is_none() {
-            self.quarantine = Some(open(self.number)?);
-        }
-        match &mut self.quarantine {
-            Some(writer) => writer.write(record),
-            None => Ok(()),
-        }
+        self.quarantine.as_mut().map_or(Ok(()), |writer| writer.push(record))
     }
 }
 
@@ -248,7 +248,7 @@ impl ExecutionPlan for CheckedScan {
     }
 
     fn execute(&self, _partition: usize, _context: Arc<TaskContext>) -> EngineResult<SendableRecordBatchStream> {
-        let mut stream = RecordBatchReceiverStreamBuilder::new(Arc::clone(self.properties.schema_ref()), 2);
+        let mut stream = RecordBatchReceiverStreamBuilder::new(Arc::clone(self.properties.eq_properties.schema()), 2);
         let rows = stream.tx();
         let (source, projection, next) = (Arc::clone(&self.source), Arc::clone(&self.projection), Arc::clone(&self.next));
         stream.spawn_blocking(move || {
@@ -297,14 +297,14 @@ impl Checked {
     ///
     /// # Errors
     /// A source's name cannot be a table's.
-    pub fn register(plan: &Plan, context: &SessionContext, services: &Services, quarantine: Option<&Quarantines>) -> Result<Self> {
+    pub fn register(plan: &Plan, context: &SessionContext, services: &Services, quarantine: Option<&Quarantined>) -> Result<Self> {
         let failure = FirstFailure::default();
         let mut sources = Vec::with_capacity(plan.inputs.len());
         for (source, input) in plan.contract.job.sources.iter().zip(&plan.inputs) {
             let reading = Reading {
                 stores: Arc::clone(&services.stores),
                 batch_rows: services.limits.batch_rows,
-                quarantine: quarantine.map(|open| open(&source.name)),
+                quarantine: quarantine.cloned(),
                 failure: failure.clone(),
                 progress: Arc::clone(&services.progress),
             };

@@ -166,7 +166,7 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
     let context = engine::session(&Limits::default()).map_err(fault)?;
     for source in &job.sources {
         let table = EmptyTable::new(read::arrow_schema(&source.schema));
-        context.register_table(datafusion::sql::TableReference::bare(source.name.as_str()), Arc::new(table)).map_err(fault)?;
+        context.register_table(datafusion::common::TableReference::bare(source.name.as_str()), Arc::new(table)).map_err(fault)?;
     }
     let names: Vec<&str> = job.sources.iter().map(|source| source.name.as_str()).collect();
     let query = prepare::parse(&context, &prepare::text(job), &names).await.map_err(|error| {

@@ -36,7 +36,6 @@ use std::sync::atomic::AtomicU64;
 const CACHE_BYTES: usize = 128 << 20;
 
 /// A physical plan whose rows hold nothing raw: what *shape* takes.
-#[derive(Debug)]
 pub struct Pseudonymized {
     pub(crate) context: SessionContext,
     pub(crate) rows: Arc<dyn ExecutionPlan>,

@@ -77,7 +77,7 @@ pub(super) struct Csv {
     /// Cells that a record must have; `None`: any number.
     width: Option<usize>,
     /// Per contract column, the cell of a record.
-    columns: Vec<usize>,
+    pub(super) columns: Vec<usize>,
     /// Records by rows, each of the same width.
     fields: Vec<Field>,
     unescaped: Vec<u8>,

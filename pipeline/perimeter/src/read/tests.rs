@@ -1,1 +1,160 @@
+//! Small files of every kind, and what must come out of them.
+mod bad_files;
+mod conformance;
+mod csv;
+mod json;
+mod parquet;
+mod units;
 
+use super::*;
+use crate::error::Error;
+use ::arrow::array::Array;
+use ::arrow::util::display::array_value_to_string;
+use perimeter_contract::Span;
+use perimeter_contract::job::{CsvOptions, TextOptions, Uri};
+use perimeter_contract::schema::{Check, Column, DataType, Schema, ValueRule};
+use std::path::{Path, PathBuf};
+
+/// Everything that a test needs to read files that it writes.
+pub(super) struct Bench {
+    pub(super) folder: tempfile::TempDir,
+    _runtime: tokio::runtime::Runtime,
+    pub(super) stores: Stores,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Out {
+    /// Cells as text.
+    pub(super) rows: Vec<Vec<Option<String>>>,
+    /// Record number, codes, raw bytes.
+    pub(super) rejected: Vec<(u64, Vec<String>, Vec<u8>)>,
+    pub(super) batches: Vec<usize>,
+    pub(super) stop_after: Option<usize>,
+}
+
+impl Accept for Out {
+    fn batch(&mut self, batch: RecordBatch) -> ControlFlow<()> {
+        for row in 0..batch.num_rows() {
+            let cell = |column: &::arrow::array::ArrayRef| column.is_valid(row).then(|| array_value_to_string(column, row).unwrap());
+            self.rows.push(batch.columns().iter().map(cell).collect());
+        }
+        self.batches.push(batch.num_rows());
+        if self.stop_after.is_some_and(|rows| self.rows.len() >= rows) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn rejected(&mut self, record: &Rejected<'_>) -> Result<()> {
+        self.rejected.push((record.record_number, record.codes.iter().map(|c| (*c).to_owned()).collect(), record.raw.to_vec()));
+        Ok(())
+    }
+}
+
+impl Out {
+    /// Record numbers and codes.
+    pub(super) fn codes(&self) -> Vec<(u64, String)> {
+        self.rejected.iter().map(|(number, codes, _)| (*number, codes.join("+"))).collect()
+    }
+
+    pub(super) fn cells(&self) -> Vec<Vec<&str>> {
+        self.rows.iter().map(|row| row.iter().map(|c| c.as_deref().unwrap_or("∅")).collect()).collect()
+    }
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        Self { folder: tempfile::tempdir().unwrap(), stores: Stores::new(runtime.handle().clone()), _runtime: runtime }
+    }
+
+    pub(super) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// All units, in order.
+    pub(super) fn read(&self, source: &Source) -> Result<(Out, UnitTally)> {
+        self.read_with(source, &(0..source.schema.columns.len()).collect::<Vec<_>>(), 8192)
+    }
+
+    pub(super) fn read_with(&self, source: &Source, projection: &[usize], batch_rows: usize) -> Result<(Out, UnitTally)> {
+        let (files, units) = plan_units(&self.stores, 0, source)?;
+        self.read_units(source, &files, &units, projection, batch_rows)
+    }
+
+    pub(super) fn read_units(&self, source: &Source, files: &[InputFile], units: &[Unit], projection: &[usize], batch_rows: usize) -> Result<(Out, UnitTally)> {
+        let mut out = Out::default();
+        let mut total = UnitTally::default();
+        let ingest = Ingest { stores: &self.stores, source, files, projection, batch_rows };
+        for unit in units {
+            let tally = ingest_unit(&ingest, unit, &mut out)?;
+            total.rows_read += tally.rows_read;
+            total.rows_rejected += tally.rows_rejected;
+            total.bytes_read += tally.bytes_read;
+            for (code, count) in tally.rejections {
+                *total.rejections.entry(code).or_default() += count;
+            }
+        }
+        assert_eq!(total.rows_rejected, out.rejected.len() as u64);
+        if projection.len() == source.schema.columns.len() {
+            assert_eq!(total.rows_read, (out.rows.len() + out.rejected.len()) as u64, "rows in are rows out and rejects");
+        }
+        Ok((out, total))
+    }
+
+    /// Writes a file and reads it as csv with text columns of these names.
+    pub(super) fn csv(&self, names: &[&str], bytes: impl AsRef<[u8]>) -> Out {
+        let path = self.write("in.csv", bytes);
+        self.read(&csv_source(&path, names)).unwrap().0
+    }
+}
+
+pub(super) fn column(name: &str, data_type: DataType) -> Column {
+    Column {
+        name: name.into(),
+        data_type,
+        required: false,
+        semantic_type: None,
+        join_domain: None,
+        classification: None,
+        tags: Vec::new(),
+        rules: Vec::new(),
+        span: Span::default(),
+    }
+}
+
+pub(super) fn with_rule(mut column: Column, check: Check) -> Column {
+    column.rules.push(ValueRule { check, span: Span::default() });
+    column
+}
+
+pub(super) fn source(path: &Path, format: Format, columns: Vec<Column>) -> Source {
+    Source {
+        name: "tx".into(),
+        uri: Uri(path.to_str().unwrap().into()),
+        format,
+        schema: Schema { name: "t".into(), columns, span: Span::default() },
+        span: Span::default(),
+    }
+}
+
+pub(super) fn csv_options() -> CsvOptions {
+    CsvOptions { delimiter: b',', quote: b'"', header: true, text: TextOptions::default() }
+}
+
+pub(super) fn csv_source(path: &Path, names: &[&str]) -> Source {
+    source(path, Format::Csv(csv_options()), names.iter().map(|n| column(n, DataType::String)).collect())
+}
+
+pub(super) fn json_source(path: &Path, columns: Vec<Column>) -> Source {
+    source(path, Format::Json(TextOptions::default()), columns)
+}
+
+/// Code, exit code and message of a refusal.
+pub(super) fn refusal<T: std::fmt::Debug>(result: Result<T>) -> (&'static str, u8, String) {
+    match result.unwrap_err() {
+        Error::Failed(failure) => (failure.code, failure.culprit.exit_code(), failure.message),
+        Error::Contract(_) => panic!("a diagnostic"),
+    }
+}

@@ -16,7 +16,7 @@ use std::io::Read;
 #[cfg(not(test))]
 pub(super) const MAX_RECORD_BYTES: usize = 16 << 20;
 #[cfg(test)]
-pub(super) const MAX_RECORD_BYTES: usize = 1 << 16;
+pub(super) const MAX_RECORD_BYTES: usize = 1 << 17;
 
 /// So much of a record that is too long is kept for the quarantine.
 const KEPT_BYTES: usize = 1 << 16;
@@ -86,6 +86,8 @@ pub(super) struct Blocks<'a, T> {
     /// Where the next record starts.
     at: usize,
     ended: bool,
+    /// One read; tests change it.
+    pub(super) block_bytes: usize,
     /// Bytes of the file before the buffer.
     dropped: u64,
     /// Records so far, good and bad.
@@ -95,7 +97,7 @@ pub(super) struct Blocks<'a, T> {
 impl<'a, T: Tokenizer> Blocks<'a, T> {
     /// `first_record`: records of the file before the first byte of `input`.
     pub(super) fn new(tokenizer: T, file: &'a InputFile, input: Box<dyn Read + Send>, first_record: u64) -> Self {
-        Self { tokenizer, file, input, buffer: Vec::new(), at: 0, ended: false, dropped: 0, number: first_record }
+        Self { tokenizer, file, input, buffer: Vec::new(), at: 0, ended: false, block_bytes: BLOCK_BYTES, dropped: 0, number: first_record }
     }
 
     /// As [`Blocks::new`], for an input that starts at this byte of the file.
@@ -106,13 +108,12 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
     /// The next record, blank or bad stretch; `None` at the end.
     pub(super) fn step(&mut self) -> Result<Option<Step>> {
         loop {
-            // A record is too long when it goes on after so many bytes, whether or not the stream has handed them out yet.
-            let window = self.at.saturating_add(MAX_RECORD_BYTES);
-            let limit = window.min(self.buffer.len());
-            let beyond = match self.buffer.len() <= window {
-                true if self.ended => Beyond::End,
-                true => Beyond::More,
-                false => Beyond::Limit,
+            // A record is too long when it goes on after so many bytes, whether or not the stream has handed them out yet. One byte more is looked at: its line end.
+            let longest = self.at.saturating_add(MAX_RECORD_BYTES);
+            let (limit, beyond) = match self.buffer.len() <= longest {
+                true if self.ended => (self.buffer.len(), Beyond::End),
+                true => (self.buffer.len(), Beyond::More),
+                false => (longest + 1, Beyond::Limit),
             };
             if beyond == Beyond::End && self.at == limit {
                 return Ok(None);
@@ -154,7 +155,7 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
 
     fn fill(&mut self) -> Result<()> {
         // Doubling keeps the work on one long record linear.
-        let want = BLOCK_BYTES.max(self.buffer.len().saturating_sub(self.at));
+        let want = self.block_bytes.max(self.buffer.len().saturating_sub(self.at));
         let got = (&mut self.input).take(want as u64).read_to_end(&mut self.buffer).map_err(|e| decompress::failure(self.file, e))?;
         self.ended = got < want;
         Ok(())

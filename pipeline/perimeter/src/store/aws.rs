@@ -9,12 +9,19 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// A refused connection is reported within about twenty seconds.
+#[cfg(not(test))]
 const RETRY: Duration = Duration::from_secs(15);
+#[cfg(test)]
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The endpoint that the environment or the profile names, if it is not Amazon's own.
+pub(super) fn endpoint(aws: &aws_config::SdkConfig) -> Option<String> {
+    let named = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
+    named("AWS_ENDPOINT_URL_S3").or_else(|| named("AWS_ENDPOINT_URL")).or_else(|| aws.endpoint_url().map(str::to_owned))
+}
 
 /// The client of one bucket.
-pub(super) fn s3(bucket: &str, sse_kms: Option<&str>, aws: &aws_config::SdkConfig) -> Result<AmazonS3> {
-    let named = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
-    let endpoint = named("AWS_ENDPOINT_URL_S3").or_else(|| named("AWS_ENDPOINT_URL")).or_else(|| aws.endpoint_url().map(str::to_owned));
+pub(super) fn s3(bucket: &str, sse_kms: Option<&str>, aws: &aws_config::SdkConfig, endpoint: Option<String>) -> Result<AmazonS3> {
     let retry = RetryConfig {
         backoff: BackoffConfig { init_backoff: Duration::from_millis(200), max_backoff: Duration::from_secs(4), base: 2.0 },
         max_retries: 8,

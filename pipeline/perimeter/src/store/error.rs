@@ -27,7 +27,7 @@ pub(super) fn io_failure(action: Action, name: &str, error: std::io::Error) -> E
         ErrorKind::NotFound if action == Action::Read => {
             Failure::new(Culprit::File, "input-not-found", format!("{name} does not exist")).help("Look at the path in the job file")
         }
-        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename | ErrorKind::IsADirectory => {
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::AlreadyExists | ErrorKind::InvalidFilename | ErrorKind::IsADirectory => {
             Failure::new(Culprit::File, "unusable-path", format!("{name} cannot be {}", action.verb())).help("Look at the path in the job file")
         }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {

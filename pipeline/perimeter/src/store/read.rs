@@ -13,7 +13,9 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, mpsc};
 use std::time::UNIX_EPOCH;
 
-/// One range request.
+/// The first range request: enough for a header. Nothing is read ahead then.
+const FIRST_PIECE_BYTES: u64 = 256 << 10;
+/// One range request of a stream that goes on.
 const PIECE_BYTES: u64 = 8 << 20;
 
 /// An answer that is on its way. Works on every thread, also where blocking on the runtime itself would panic.
@@ -52,7 +54,7 @@ pub(super) fn reader(stores: &Stores, file: &InputFile, range: Range<u64>) -> Re
         }
         Place::Object { store, path, .. } => {
             let object = Object { handle: stores.inner.handle.clone(), store, path, etag: file.etag.clone(), label: file.label.clone() };
-            Ok(Box::new(ObjectReader { object, next: range.start, end: range.end, current: Bytes::new(), pending: None }))
+            Ok(Box::new(ObjectReader { object, next: range.start, end: range.end, piece_bytes: FIRST_PIECE_BYTES, current: Bytes::new(), pending: None }))
         }
     }
 }
@@ -103,13 +105,14 @@ struct ObjectReader {
     object: Object,
     next: u64,
     end: u64,
+    piece_bytes: u64,
     current: Bytes,
     pending: Option<(Pending<object_store::Result<Bytes>>, u64)>,
 }
 
 impl ObjectReader {
     fn ask(&mut self) {
-        let length = PIECE_BYTES.min(self.end.saturating_sub(self.next));
+        let length = self.piece_bytes.min(self.end.saturating_sub(self.next));
         if length > 0 {
             self.pending = Some((self.object.request(self.next..self.next + length), length));
             self.next += length;
@@ -125,7 +128,10 @@ impl Read for ObjectReader {
             }
             let Some((pending, length)) = self.pending.take() else { return Ok(0) };
             self.current = self.object.answer(&pending, length).map_err(io::Error::other)?;
-            self.ask();
+            if self.piece_bytes > FIRST_PIECE_BYTES {
+                self.ask();
+            }
+            self.piece_bytes = PIECE_BYTES;
         }
         let n = out.len().min(self.current.len());
         out[..n].copy_from_slice(&self.current.split_to(n));
