@@ -199,9 +199,13 @@ fn not_opened(file: &InputFile, error: io::Error) -> Error {
     if !sealed && let Some(store) = read_failure(file, error) {
         return store;
     }
-    Failure::new(Culprit::Data, "quarantine-not-opened", format!("{} does not open: it was sealed with another key, under another name, or was altered", file.label))
-        .help("Use the keyring and key version that the run used")
-        .into()
+    Failure::new(
+        Culprit::Data,
+        "quarantine-not-opened",
+        format!("{} does not open: it was sealed with another key, under another name, or was altered", file.label),
+    )
+    .help("Use the keyring and key version that the run used")
+    .into()
 }
 
 #[cfg(test)]

@@ -41,9 +41,28 @@ fn decimals_are_exact_or_none() {
     ] {
         assert_eq!(one(&money(), text).as_deref(), Some(value), "{text}");
     }
-    for text in
-        ["", " 1", "1 ", "+1", "--1", "1.", ".", "-", "1.234", "1.500", "1,5", "1e2", "10000000000000000.00", "NaN", "0x1", "1.2.3", "١", "1_0", "$1", "9".repeat(400).as_str()]
-    {
+    for text in [
+        "",
+        " 1",
+        "1 ",
+        "+1",
+        "--1",
+        "1.",
+        ".",
+        "-",
+        "1.234",
+        "1.500",
+        "1,5",
+        "1e2",
+        "10000000000000000.00",
+        "NaN",
+        "0x1",
+        "1.2.3",
+        "١",
+        "1_0",
+        "$1",
+        "9".repeat(400).as_str(),
+    ] {
         assert_eq!(one(&money(), text), None, "{text}");
     }
     let wide = DataType::Decimal { precision: 38, scale: 0 };
@@ -56,7 +75,9 @@ fn decimals_are_exact_or_none() {
 
 #[test]
 fn prefixes_stand_before_or_after_the_sign() {
-    for (text, value) in [("$12.50", Some("12.50")), ("$-12.50", Some("-12.50")), ("-$12.50", Some("-12.50")), ("12.50", Some("12.50")), ("-12.50", Some("-12.50"))] {
+    for (text, value) in
+        [("$12.50", Some("12.50")), ("$-12.50", Some("-12.50")), ("-$12.50", Some("-12.50")), ("12.50", Some("12.50")), ("-12.50", Some("-12.50"))]
+    {
         assert_eq!(typed_with(&money(), Some("$"), &[Cell::Text(text)]).0[0].as_deref(), value, "{text}");
     }
     for text in ["-$-1", "$$1", "$--1", "1$", "$", "-$", "$ 1", "R$1"] {
@@ -68,7 +89,13 @@ fn prefixes_stand_before_or_after_the_sign() {
 
 #[test]
 fn integers_fit_or_are_none() {
-    for (text, value) in [("9223372036854775807", i64::MAX), ("-9223372036854775808", i64::MIN), ("0000000000000000000000042", 42), ("-0", 0), ("1627668684594000000", 1_627_668_684_594_000_000)] {
+    for (text, value) in [
+        ("9223372036854775807", i64::MAX),
+        ("-9223372036854775808", i64::MIN),
+        ("0000000000000000000000042", 42),
+        ("-0", 0),
+        ("1627668684594000000", 1_627_668_684_594_000_000),
+    ] {
         assert_eq!(one(&DataType::Int64, text), Some(value.to_string()), "{text}");
     }
     for text in ["9223372036854775808", "-9223372036854775809", "1.0", "1e3", "+1", "", "-", "1 ", "\u{ff11}", "1".repeat(90).as_str()] {
@@ -105,11 +132,22 @@ fn a_text_column_takes_text_only_and_as_it_is() {
 fn json_numbers_keep_every_digit() {
     let (values, untyped, _) = typed(
         &DataType::Decimal { precision: 20, scale: 0 },
-        &[Cell::Number("9007199254740993"), Cell::Number("1e3"), Cell::Number("12e-1"), Cell::Number("120e-1"), Cell::Number("1E400"), Cell::Number("0e9999"), Cell::Number("1e-1000")],
+        &[
+            Cell::Number("9007199254740993"),
+            Cell::Number("1e3"),
+            Cell::Number("12e-1"),
+            Cell::Number("120e-1"),
+            Cell::Number("1E400"),
+            Cell::Number("0e9999"),
+            Cell::Number("1e-1000"),
+        ],
     );
     assert_eq!(values, [Some("9007199254740993".into()), Some("1000".into()), None, Some("12".into()), None, None, None]);
     assert_eq!(untyped, [2, 4, 5, 6]);
-    let (values, ..) = typed(&DataType::Decimal { precision: 18, scale: 2 }, &[Cell::Number("1.234e1"), Cell::Number("0.000e5"), Cell::Number("-2.5e0"), Cell::JsonText("12.30")]);
+    let (values, ..) = typed(
+        &DataType::Decimal { precision: 18, scale: 2 },
+        &[Cell::Number("1.234e1"), Cell::Number("0.000e5"), Cell::Number("-2.5e0"), Cell::JsonText("12.30")],
+    );
     assert_eq!(values, [Some("12.34".into()), Some("0.00".into()), Some("-2.50".into()), Some("12.30".into())]);
     // A string is no float and no boolean; a number is no date.
     assert_eq!(typed(&DataType::Float64, &[Cell::JsonText("1.5")]).1, [0]);

@@ -25,7 +25,9 @@ fn what_goes_in_comes_out_and_only_with_the_key_and_under_the_name() {
         let raw = format!("52998224725,{number},\u{fffd}").into_bytes();
         let mut raw = raw;
         raw.push(0xff);
-        writer.push(&Rejected { file: "/in/cpf=52998224725/a.csv", record_number: number, codes: &["cpf.check-digit", "invalid-utf8"], raw: raw.into() }).unwrap();
+        writer
+            .push(&Rejected { file: "/in/cpf=52998224725/a.csv", record_number: number, codes: &["cpf.check-digit", "invalid-utf8"], raw: raw.into() })
+            .unwrap();
     }
     assert!(!folder.path().join("quarantine/run-1/tx-000007.sealed").exists(), "nothing is visible before the end");
     let sealed = writer.finish().unwrap().unwrap();

@@ -42,6 +42,7 @@ pub(super) fn open(stores: &Stores, file: &InputFile, part: &Part) -> Result<Ope
             let counted = Counted { inner: stores.reader_range(file, *start..*end)?, taken: Arc::clone(&taken) };
             return Ok(Opened { bytes: Box::new(counted), taken });
         }
+        _ if file.size_bytes == 0 => return Err(empty(file)),
         _ => Box::new(Counted { inner: stores.reader(file)?, taken: Arc::clone(&taken) }),
     };
     let mut bytes: Box<dyn Read + Send> = match of(file)? {

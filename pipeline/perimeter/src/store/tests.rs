@@ -178,7 +178,9 @@ fn an_endpoint_that_refuses_is_outside_and_a_strange_uri_a_mistake() {
     let (code, exit, message) = refusal(stores.list(&uri("s3://gone/x=1/*.csv")));
     assert_eq!((code, exit), ("store-unavailable", 3), "{message}");
     assert!(message.contains("no connection") && !message.contains("127.0.0.1"), "{message}");
-    for (text, code) in [("gs://b/x", "unknown-scheme"), ("s3://", "invalid-uri"), ("s3:///x", "invalid-uri"), ("s3://b/a//b", "invalid-uri"), ("s3://b/../x", "invalid-uri")] {
+    for (text, code) in
+        [("gs://b/x", "unknown-scheme"), ("s3://", "invalid-uri"), ("s3:///x", "invalid-uri"), ("s3://b/a//b", "invalid-uri"), ("s3://b/../x", "invalid-uri")]
+    {
         let stores = with_memory(&runtime);
         assert_eq!(refusal(stores.place(&uri(text))).0, code, "{text}");
     }

@@ -122,7 +122,7 @@ fn parquet_suites() {
                 }
                 Err(Error::Contract(_)) => panic!(),
             };
-            if path.to_str().unwrap().contains("bad_data") {
+            if path.to_str().unwrap().contains("bad_data") || verdict == "corrupt-input" {
                 say(&format!("  {}: {verdict}", path.file_name().unwrap().to_str().unwrap()));
             }
             *tally.entry(verdict).or_default() += 1;

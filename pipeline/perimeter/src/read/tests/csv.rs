@@ -183,7 +183,8 @@ fn blocks_and_batches_change_nothing() {
     let path = bench.write("in.csv", "x");
     let mut source = csv_source(&path, &["a", "b"]);
     source.schema.columns.push(column("n", DataType::Int32));
-    let text = b"\r\n1,\"a\"\"b\",3\r\n\"\",,x\n\xff,y,1\n\"q\nr\",\"s\r\n\",5\r\r\n\"torn,x\n7,\"\xc3\xa9\",8\n1,2\n\"a\"b,1,2\n\"a\"\"\"\"\",\"\",0009\n\"end";
+    let text =
+        b"\r\n1,\"a\"\"b\",3\r\n\"\",,x\n\xff,y,1\n\"q\nr\",\"s\r\n\",5\r\r\n\"torn,x\n7,\"\xc3\xa9\",8\n1,2\n\"a\"b,1,2\n\"a\"\"\"\"\",\"\",0009\n\"end";
     let whole = in_blocks(&bench, &source, text, 1 << 20, 8192);
     assert_eq!(whole.0.rows.len() + whole.0.rejected.len(), 10);
     for block in 1..=text.len() {
@@ -201,7 +202,8 @@ fn cut_anywhere_nothing_is_lost() {
     let text = "1,\"two\nlines\"\n\"x\"\"y\",3\nlast,é";
     for end in 0..=text.len() {
         let (out, _) = in_blocks(&bench, &source, &text.as_bytes()[..end], 7, 2);
-        let bytes: usize = out.rejected.iter().map(|(_, _, raw)| raw.len()).sum::<usize>() + out.rows.iter().flatten().flatten().map(String::len).sum::<usize>();
+        let bytes: usize =
+            out.rejected.iter().map(|(_, _, raw)| raw.len()).sum::<usize>() + out.rows.iter().flatten().flatten().map(String::len).sum::<usize>();
         assert!(end == 0 || bytes > 0, "{end}");
     }
 }

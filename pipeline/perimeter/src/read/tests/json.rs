@@ -128,7 +128,8 @@ fn the_official_suite_gives_rows_or_rejects() {
         if bytes.contains(&b'\n') && name.starts_with("n_") {
             continue;
         }
-        let line: Vec<u8> = [b"{\"a\":".as_slice(), &bytes.iter().map(|b| if *b == b'\n' || *b == b'\r' { b' ' } else { *b }).collect::<Vec<_>>(), b"}\n"].concat();
+        let line: Vec<u8> =
+            [b"{\"a\":".as_slice(), &bytes.iter().map(|b| if *b == b'\n' || *b == b'\r' { b' ' } else { *b }).collect::<Vec<_>>(), b"}\n"].concat();
         let path = bench.write("in.json", &line);
         let (out, tally) = bench.read(&json_source(&path, texts(&["a"]))).unwrap();
         assert_eq!(tally.rows_read, 1, "{name}");

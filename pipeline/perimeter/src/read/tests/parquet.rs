@@ -9,7 +9,8 @@ use std::sync::Arc;
 pub(super) fn written(columns: Vec<(&str, ArrayRef)>, group_rows: usize) -> Vec<u8> {
     let fields: Vec<_> = columns.iter().map(|(n, a)| Field::new(*n, a.data_type().clone(), true)).collect();
     let batch = RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns.into_iter().map(|(_, a)| a).collect()).unwrap();
-    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(group_rows)).set_data_page_row_count_limit(64).set_write_batch_size(16).build();
+    let properties =
+        WriterProperties::builder().set_max_row_group_row_count(Some(group_rows)).set_data_page_row_count_limit(64).set_write_batch_size(16).build();
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
     writer.into_inner().unwrap()
@@ -29,7 +30,8 @@ fn timestamp(zone: Zone) -> DataType {
 fn rows_of_several_groups_with_rules() {
     let bench = Bench::new();
     let cpf: StringArray = (0..250).map(|i| Some(if i == 7 { "52998224726" } else { "52998224725" })).collect();
-    let amount: Decimal128Array = Decimal128Array::from((0..250i128).map(|i| if i == 3 { None } else { Some(i) }).collect::<Vec<_>>()).with_precision_and_scale(18, 2).unwrap();
+    let amount: Decimal128Array =
+        Decimal128Array::from((0..250i128).map(|i| if i == 3 { None } else { Some(i) }).collect::<Vec<_>>()).with_precision_and_scale(18, 2).unwrap();
     let mcc: Int32Array = (0..250).collect();
     let path = bench.write("in.parquet", written(vec![("mcc", Arc::new(mcc)), ("cpf", Arc::new(cpf)), ("amount", Arc::new(amount))], 100));
     let mut amount = with_rule(column("amount", DataType::Decimal { precision: 18, scale: 2 }), Check::Minimum(Decimal { unscaled: 1, scale: 2 }));
@@ -91,7 +93,20 @@ fn types_come_over_exactly() {
     assert_eq!(
         out.cells(),
         [
-            ["-1", "4294967295", "-2147483648", "0.5", "1970-01-01", "2020-01-01T00:00:00", "1970-01-01T00:00:00.000001Z", "true", "x", "a long enough string view", "l", "1.23"],
+            [
+                "-1",
+                "4294967295",
+                "-2147483648",
+                "0.5",
+                "1970-01-01",
+                "2020-01-01T00:00:00",
+                "1970-01-01T00:00:00.000001Z",
+                "true",
+                "x",
+                "a long enough string view",
+                "l",
+                "1.23"
+            ],
             ["∅", "0", "7", "-2.0", "2024-02-29", "1969-12-31T23:59:59.999", "1970-01-01T00:00:00.000002Z", "false", "y", "é", "", "-0.05"],
         ]
     );
@@ -188,7 +203,10 @@ fn a_damaged_file_is_damaged_wherever_it_is() {
     let bytes = written(vec![("t", Arc::new(text)), ("n", Arc::new(number))], 100);
     let path = bench.folder.path().join("in.parquet");
     let source = source(&path, Format::Parquet, vec![column("t", DataType::String), column("n", DataType::Int64)]);
-    let whole = { bench.write("in.parquet", &bytes); bench.read(&source).unwrap() };
+    let whole = {
+        bench.write("in.parquet", &bytes);
+        bench.read(&source).unwrap()
+    };
     // Cut anywhere.
     for end in (0..bytes.len()).step_by(37) {
         bench.write("in.parquet", &bytes[..end]);
