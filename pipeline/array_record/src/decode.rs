@@ -1,6 +1,7 @@
 //! From the data of a chunk to its records.
 use crate::Fault;
 use crate::layout::{ChunkHeader, kind, take_varint};
+use crate::transpose;
 use std::io::Read;
 use zstd::zstd_safe::DCtx;
 
@@ -51,6 +52,7 @@ impl Decoder {
         }
         match header.kind {
             kind::SIMPLE => self.simple(header, data, records),
+            kind::TRANSPOSED => transpose::decode(&mut self.zstd, header, data, self.max_chunk_bytes, &mut records.values, &mut records.ends),
             other => Err(Fault::ChunkKind(other)),
         }
     }

@@ -147,7 +147,7 @@ pub(crate) fn parse_header(raw: &[u8], begin: u64, limit: u64) -> Result<(ChunkH
     let mut position = begin;
     let mut rest = raw;
     while filled < CHUNK_HEADER_BYTES {
-        if position % BLOCK_BYTES == 0 {
+        if position.is_multiple_of(BLOCK_BYTES) {
             let Some((block, after)) = rest.split_at_checked(BLOCK_HEADER_BYTES as usize) else {
                 return Err(at(begin..begin + raw.len() as u64, Fault::CutShort));
             };
@@ -205,7 +205,7 @@ pub(crate) fn chunk_data<'a>(raw: &'a [u8], begin: u64, end: u64, header: &Chunk
         let mut position = begin;
         let mut rest = raw;
         while scratch.len() < CHUNK_HEADER_BYTES + data_bytes {
-            if position % BLOCK_BYTES == 0 {
+            if position.is_multiple_of(BLOCK_BYTES) {
                 rest = rest.get(BLOCK_HEADER_BYTES as usize..).ok_or_else(short)?;
                 position += BLOCK_HEADER_BYTES;
             }
@@ -228,7 +228,7 @@ pub(crate) fn chunk_data<'a>(raw: &'a [u8], begin: u64, end: u64, header: &Chunk
 pub(crate) fn dirty_padding(raw: &[u8], begin: u64, end: u64, header: &ChunkHeader) -> Option<u64> {
     let mut position = end_of_stream(begin, header.data_bytes.checked_add(CHUNK_HEADER_BYTES as u64)?)?;
     while position < end {
-        if position % BLOCK_BYTES == 0 {
+        if position.is_multiple_of(BLOCK_BYTES) {
             position += BLOCK_HEADER_BYTES;
             continue;
         }
@@ -270,4 +270,73 @@ pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a chunk's stream ends, byte by byte: a block header stands at every block edge that a byte of the chunk lies behind.
+    fn walked_end(begin: u64, stream_bytes: u64) -> u64 {
+        let mut position = begin;
+        for _ in 0..stream_bytes {
+            if position.is_multiple_of(BLOCK_BYTES) {
+                position += BLOCK_HEADER_BYTES;
+            }
+            position += 1;
+        }
+        position
+    }
+
+    #[test]
+    fn chunk_ends_equal_those_found_by_walking() {
+        for begin in [64, 107, 65_000, 65_496, 65_534, 65_535, 65_536, 65_536 + 25, 131_000] {
+            for stream in (40..200).chain(65_400..65_700).chain(131_000..131_100) {
+                assert_eq!(end_of_stream(begin, stream), Some(walked_end(begin, stream)), "{begin} {stream}");
+                assert!(is_chunk_boundary(walked_end(begin, stream)), "{begin} {stream}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_chunk_is_at_least_as_long_as_its_records_are_many() {
+        assert_eq!(chunk_end(64, 0, 1000), Some(1064));
+        // Never inside a block header or right behind it.
+        for records in 65_400..65_560 {
+            let end = chunk_end(64, 0, records).unwrap();
+            assert!(end >= 64 + records && is_chunk_boundary(end), "{records}");
+        }
+        assert_eq!(chunk_end(64, u64::MAX, 0), None);
+        assert_eq!(chunk_end(64, 0, u64::MAX), None);
+    }
+
+    #[test]
+    fn padding_reaches_a_block_edge() {
+        for begin in (1..=BLOCK_BYTES).filter(|begin| is_chunk_boundary(*begin)) {
+            match padding_data_bytes(begin) {
+                None => assert_eq!(begin % BLOCK_BYTES, 0),
+                Some(data) => assert_eq!(chunk_end(begin, data, 0).unwrap() % BLOCK_BYTES, 0, "{begin}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_signature_is_what_a_writer_makes() {
+        let mut made = block_header(0, 64).to_vec();
+        made.extend_from_slice(&ChunkHeader::of(kind::SIGNATURE, &[], 0, 0).encode());
+        assert_eq!(made, SIGNATURE);
+    }
+
+    #[test]
+    fn varints_round_trip_and_refuse_what_is_no_varint() {
+        for value in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX >> 1, u64::MAX] {
+            let mut bytes = Vec::new();
+            put_varint(&mut bytes, value);
+            assert_eq!(bytes.len(), varint_bytes(value));
+            assert_eq!(take_varint(&mut bytes.as_slice()), Some(value));
+            assert_eq!(take_varint(&mut &bytes[..bytes.len() - 1]), None, "torn");
+        }
+        assert_eq!(take_varint(&mut [0xff; 10].as_slice()), None, "above 64 bits");
+        assert_eq!(take_varint(&mut [0x80; 11].as_slice()), None, "too long");
+    }
 }

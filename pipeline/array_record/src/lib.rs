@@ -1,4 +1,148 @@
-//! ArrayRecord files: reader, writer, verifier.
+//! ArrayRecord files: the record format that Grain, MaxText and TFDS read by record number.
+//!
+//! A file is a row of chunks of records, each compressed by itself, and an index of the chunks at the end. This crate writes, reads and
+//! verifies it, and refuses what the official C++ library lets pass.
+//!
+//! # Where to begin
+//!
+//! | you want to | use |
+//! |---|---|
+//! | write a file to anything that is [`std::io::Write`] | [`Writer`], with [`Options`] in the official notation |
+//! | say that a file is complete, with its digests | [`Closed`], which only [`Writer::close`] makes |
+//! | read some records by number | [`Reader::record`], [`Reader::records_at`] |
+//! | read all records in order | [`Reader::records`] |
+//! | read from something other than a file or bytes | implement [`ReadAt`] |
+//! | know that a file is sound, or what is lost | [`verify`] |
+//!
+//! # Cookbook
+//!
+//! Write a file and keep its proof for a manifest:
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = std::env::temp_dir().join(format!("array_record_doc_{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! # let path = folder.join("train.array_record-00000-of-00001");
+//! use array_record::{Options, Reader, Writer, verify};
+//! use std::fs::File;
+//!
+//! let options: Options = "group_size:1,zstd:3".parse()?;
+//! let mut writer = Writer::new(File::create(&path)?, &options)?;
+//! for record in ["first", "", "third"] {
+//!     writer.write_record(record.as_bytes())?;
+//! }
+//! let (closed, file) = writer.close()?;
+//! file.sync_all()?;
+//! assert_eq!(closed.records(), 3);
+//!
+//! // Read by number, in bulk, and in order.
+//! let reader = Reader::open(File::open(&path)?)?;
+//! assert_eq!(reader.record(2)?, b"third");
+//! assert_eq!(reader.records_at(&[2, 0])?, [b"third", b"first"]);
+//! let mut records = reader.records(0..reader.num_records());
+//! let mut bytes = 0;
+//! while let Some(record) = records.next_borrowed() {
+//!     bytes += record?.len();
+//! }
+//! assert_eq!(bytes, 10);
+//!
+//! // Opening is not verification: this reads every byte.
+//! let sound = verify(&File::open(&path)?)?;
+//! assert_eq!(sound.sha256, closed.sha256());
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Use several threads for one file: `"zstd:3,max_parallelism:4"`. The bytes do not change with the number of threads. Re-encode a file: the
+//! example `copy` of this crate (`cargo run --release --example copy -- SRC DST group_size:64,zstd:5`).
+//!
+//! Which `group_size`? 1 for training that shuffles: a random access decodes one record. 64 and more compress small records better (by a
+//! quarter, say, for records of 512 bytes) and read faster in order, but every random access decodes the whole group.
+//!
+//! # The format, byte by byte
+//!
+//! All numbers are little-endian. A *varint* is LEB128 as in protocol buffers. A *hash* is HighwayHash-64 with the key
+//! `Riegeli/records\nRiegeli/records\n`. Source: google/riegeli, `doc/riegeli_records_file_format.md`, and google/array_record,
+//! `cpp/layout.proto` and `cpp/array_record_writer.cc`.
+//!
+//! | a file | |
+//! |---|---|
+//! | signature chunk | the first 64 bytes are the same in every file |
+//! | data chunks | in order; each followed by a padding chunk up to the block's end when `pad_to_block_boundary` is set |
+//! | footer chunk | the index |
+//! | padding chunk | up to the end of a block, unless the footer ends there |
+//! | postscript chunk | begins the last block |
+//! | padding chunk | up to the end of that block |
+//!
+//! The smallest file, without records, has 131,072 bytes; every file is a whole number of blocks.
+//!
+//! **Block header**, 24 bytes, at every multiple of 65,536. It interrupts whatever chunk stands there; a chunk that begins on a block edge
+//! begins with it. A chunk neither begins nor ends inside a block header or right behind one.
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 8 | hash of the other 16 |
+//! | 8 | 8 | distance from the beginning of the interrupted chunk to here |
+//! | 16 | 8 | distance from here to the end of that chunk |
+//!
+//! **Chunk**: a header of 40 bytes, the data, and zeros until the chunk has as many bytes as records and ends where a chunk may end.
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 8 | hash of the other 32 |
+//! | 8 | 8 | size of the data, without block headers |
+//! | 16 | 8 | hash of the data |
+//! | 24 | 1 | kind: `s` signature, `r` simple, `t` transposed, `p` padding, `m` metadata |
+//! | 25 | 7 | number of records |
+//! | 32 | 8 | sum of the record sizes |
+//!
+//! **Data of a simple chunk** (kind `r`):
+//!
+//! | bytes | |
+//! |---|---|
+//! | 1 | compression: 0 none, `z` zstd, `b` brotli, `s` snappy |
+//! | varint | length of the next field |
+//! | … | the record sizes, a varint each: decompressed size (varint, only when compressed), then the compressed bytes |
+//! | the rest | the records one after another, in the same form |
+//!
+//! **Footer chunk**: a simple chunk, compressed like the data. Its first record is a `RiegeliFooterMetadata`: field 1 is a message with
+//! 1 version (1), 2 number of chunks, 3 number of records, 4 writer options (text). One `ArrayRecordFooter` for each data chunk follows:
+//! 1 offset of the chunk in the file, 2 sum of its record sizes, 3 number of its records.
+//!
+//! **Postscript chunk**: a simple chunk, not compressed, of three equal `RiegeliPostscript` records: 1 offset of the footer chunk, 2 magic
+//! number 0x71930e704fdae05e.
+//!
+//! **Transposed chunks** (kind `t`, the option `transpose`) take records apart as protocol buffer messages. They are read, not written: one
+//! field's values beside each other compress better, but a random access decodes the whole group, and the records this project
+//! writes are mostly one array of bytes.
+//!
+//! # What is refused here and passes there
+//!
+//! | | official reader (0.8.6) | [`Reader::open`] | [`verify`] |
+//! |---|---|---|---|
+//! | a file cut to exactly 64 KiB | 0 records, no error | [`Fault::TooSmall`] | the same, with the sound records counted |
+//! | a wrong signature, another format's first bytes | ignored | [`Fault::Signature`] | the same |
+//! | postscript copies that differ | first one wins | [`Fault::Postscript`] | the same |
+//! | an index with other numbers than its chunks | believed | [`Fault::Footer`], [`Fault::IndexMismatch`] when read | the same |
+//! | damaged padding | ignored | ignored | [`Fault::Padding`], [`Fault::ChunkDataHash`] |
+//! | groups of different sizes | finds the wrong records | read correctly | [`Fault::Footer`] |
+//! | data that the index does not name | ignored | ignored | [`Fault::Unindexed`] |
+//!
+//! # Memory
+//!
+//! No number in a file is believed before the bytes bear it out. Sizes are bounded by what a compressor can at most make of the bytes at
+//! hand, counts by the bytes they would take; a chunk that really decodes to much is bounded by [`Reader::with_max_chunk_bytes`]. A writer holds
+//! the group in the making, 320 KiB of output and a dozen bytes of index a chunk; with more threads, about `2 · max_parallelism` MiB or
+//! as many groups where they are larger.
+//!
+//! # Byte for byte
+//!
+//! With the same options, files are identical to the official writer's when the compressor sees the same input in the same way: always for
+//! `uncompressed`; for zstd as long as neither a group nor the footer has 4,096 bytes or more. From there on the official writer streams
+//! into the compressor without telling it the size, which makes frames without a content size and with a window of 1 MiB; here the size is
+//! known and said. Brotli and snappy are other implementations of the same formats: equal bytes
+//! happen, and are not promised. The footer says `max_parallelism:1`, as the official Python package does, however many threads wrote.
 mod decode;
 mod fault;
 mod footer;
@@ -7,8 +151,12 @@ mod layout;
 mod options;
 mod read;
 mod read_at;
+mod transpose;
 mod verify;
 mod write;
+
+#[cfg(test)]
+mod hostile;
 
 pub use fault::Fault;
 pub use options::{Compression, Options, OptionsError};

@@ -299,3 +299,61 @@ impl fmt::Display for Options {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Options, String> {
+        text.parse::<Options>().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn official_strings_mean_what_they_mean_there() {
+        // Left the string, right what the official writer (0.8.6) leaves in the footer.
+        for (text, written) in [
+            ("", "group_size:1,transpose:false,pad_to_block_boundary:false,zstd:3,window_log:20,max_parallelism:1"),
+            ("default", "group_size:1,transpose:false,pad_to_block_boundary:false,zstd:3,window_log:20,max_parallelism:1"),
+            ("group_size:7,zstd:19", "group_size:7,transpose:false,pad_to_block_boundary:false,zstd:19,window_log:20,max_parallelism:1"),
+            ("group_size:1,uncompressed", "group_size:1,transpose:false,pad_to_block_boundary:false,uncompressed,max_parallelism:1"),
+            ("group_size:100,brotli", "group_size:100,transpose:false,pad_to_block_boundary:false,brotli:6,max_parallelism:1"),
+            ("snappy,group_size:100", "group_size:100,transpose:false,pad_to_block_boundary:false,snappy,max_parallelism:1"),
+            ("pad_to_block_boundary", "group_size:1,transpose:false,pad_to_block_boundary:true,zstd:3,window_log:20,max_parallelism:1"),
+            (
+                "group_size:10,transpose",
+                "group_size:10,transpose:true,pad_to_block_boundary:false,transpose_bucket_size:256,zstd:3,window_log:20,max_parallelism:1",
+            ),
+            ("zstd,max_parallelism:8", "group_size:1,transpose:false,pad_to_block_boundary:false,zstd:3,window_log:20,max_parallelism:1"),
+        ] {
+            let options = parse(text).unwrap();
+            assert_eq!(options.as_written(), written, "{text}");
+            assert_eq!(options.to_string().parse(), Ok(options), "{text} round trip");
+        }
+        assert_eq!(parse("zstd:-5,window_log:17").unwrap().window_log(), Some(17));
+        assert!(parse("transpose,transpose_bucket_size:1.5k").unwrap().to_string().contains("transpose_bucket_size:1536"));
+        assert_eq!(parse("max_parallelism:3").unwrap().max_parallelism().get(), 3);
+        assert_eq!(parse("").unwrap().max_parallelism().get(), 1);
+    }
+
+    #[test]
+    fn wrong_strings_name_the_option() {
+        for (text, message) in [
+            ("group_size:0", "option `group_size` takes an integer from 1 to 2147483647"),
+            ("group_size:two", "option `group_size` takes an integer from 1 to 2147483647"),
+            ("group_size", "option `group_size` takes an integer from 1 to 2147483647"),
+            ("zstd:23", "option `zstd` takes an integer from -131072 to 22"),
+            ("brotli:12", "option `brotli` takes an integer from 0 to 11"),
+            ("snappy:1", "option `snappy` takes no value"),
+            ("zstd,window_log:9", "option `window_log` takes `auto` or an integer from 10 to 31"),
+            ("uncompressed,window_log:20", "option `window_log` cannot stand beside `uncompressed`"),
+            ("zstd,brotli", "option `brotli` cannot stand beside `zstd`"),
+            ("default,zstd", "option `zstd` cannot stand beside `default`"),
+            ("zstd:3,zstd:4", "option `zstd` stands twice"),
+            ("transpose:maybe", "option `transpose` takes true or false"),
+            ("max_parallelism:0", "option `max_parallelism` takes `auto` or an integer from 1 to 2147483647"),
+        ] {
+            assert_eq!(parse(text).unwrap_err(), message, "{text}");
+        }
+        assert!(parse("zst:3").unwrap_err().starts_with("unknown option `zst`"));
+    }
+}

@@ -1,8 +1,8 @@
 //! Proof that a file is sound, or what is damaged first and what is lost.
 use crate::decode::{Decoded, Decoder};
-use crate::footer::Metadata;
+use crate::footer::{Metadata, Postscript};
 use crate::index::Index;
-use crate::layout::{At, BLOCK_BYTES, ChunkHeader, HEADER_SPAN_BYTES, at, chunk_data, dirty_padding, kind, parse_header};
+use crate::layout::{At, ChunkHeader, HEADER_SPAN_BYTES, at, chunk_data, dirty_padding, kind, parse_header};
 use crate::{Fault, ReadAt, ReadError};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -240,7 +240,6 @@ impl<R: ReadAt + ?Sized> Walk<'_, R> {
         let is_indexed = self.index.is_some_and(|index| self.next_chunk < index.chunks() && index.offset_bytes(self.next_chunk) == begin);
         let chunk = self.next_chunk;
         self.next_chunk += usize::from(is_indexed);
-        let size_bytes = self.window.size_bytes;
         let raw = self.window.bytes(begin..end)?;
         let data = match chunk_data(raw, begin, end, header, &mut self.joined) {
             Ok(data) => data,
@@ -266,10 +265,11 @@ impl<R: ReadAt + ?Sized> Walk<'_, R> {
             }
         });
         let outcome = match expected {
-            // Without an index, chunks of records that decode are counted, but for the footer and the last block's postscript.
-            None if is_records && begin + BLOCK_BYTES < size_bytes => self.decoder.decode(header, data, &mut self.decoded).map(|()| {
-                let is_footer = self.decoded.record(0).is_some_and(|first| Metadata::decode(first).is_ok());
-                if is_footer { 0 } else { header.records }
+            // Without an index, chunks of records that decode are counted, but for the footer and the postscript.
+            None if is_records => self.decoder.decode(header, data, &mut self.decoded).map(|()| {
+                let first = self.decoded.record(0).unwrap_or_default();
+                let is_ours = Metadata::decode(first).is_ok() || Postscript::decode(first).is_ok();
+                if is_ours { 0 } else { header.records }
             }),
             None | Some(Ok(false)) => Ok(0),
             Some(Ok(true)) => self.decoder.decode(header, data, &mut self.decoded).map(|()| header.records),

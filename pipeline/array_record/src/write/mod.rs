@@ -1,11 +1,13 @@
 //! Writing a file: [`Writer`] and the proof that it was closed, [`Closed`].
 mod encode;
-mod sink;
+mod parallel;
+pub(crate) mod sink;
 
 use crate::Options;
 use crate::footer::{Entry, Metadata, Postscript};
 use crate::layout::{ChunkHeader, put_varint};
 use encode::ChunkEncoder;
+use parallel::Parallel;
 use sink::Sink;
 use std::fmt;
 use std::io::{self, Write};
@@ -90,16 +92,25 @@ impl fmt::Debug for Closed {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Writer<W: Write> {
-    sink: Sink<W>,
+    output: Output<W>,
     options: Options,
     encoder: ChunkEncoder,
+    /// Set when more than one thread encodes.
+    parallel: Option<Parallel>,
     /// The records of the chunk in the making: sizes as varints, values one after another.
     sizes: Vec<u8>,
     values: Vec<u8>,
     grouped: u32,
     chunk: Vec<u8>,
-    index: Index,
+    records: u64,
     failed: bool,
+}
+
+/// Where chunks go, and the index of those that went.
+struct Output<W> {
+    sink: Sink<W>,
+    index: Index,
+    pads: bool,
 }
 
 /// The footer's entries, already encoded: about a dozen bytes a chunk.
@@ -108,15 +119,19 @@ struct Index {
     sizes: Vec<u8>,
     values: Vec<u8>,
     chunks: u64,
-    records: u64,
 }
 
-impl Index {
-    fn push(&mut self, entry: Entry) {
-        put_varint(&mut self.sizes, entry.encoded_bytes() as u64);
-        entry.encode(&mut self.values);
-        self.chunks += 1;
-        self.records += entry.records;
+impl<W: Write> Output<W> {
+    fn chunk(&mut self, chunk: &[u8], data_bytes: u64, records: u64, decoded_bytes: u64) -> io::Result<()> {
+        let offset_bytes = self.sink.chunk(chunk, data_bytes, records)?;
+        if self.pads {
+            self.sink.pad_to_block()?;
+        }
+        let entry = Entry { offset_bytes, decoded_bytes, records };
+        put_varint(&mut self.index.sizes, entry.encoded_bytes() as u64);
+        entry.encode(&mut self.index.values);
+        self.index.chunks += 1;
+        Ok(())
     }
 }
 
@@ -133,19 +148,22 @@ impl<W: Write> Writer<W> {
         let signature = ChunkHeader::of(crate::layout::kind::SIGNATURE, &[], 0, 0).encode();
         sink.chunk(&signature, 0, 0)?;
         Ok(Self {
-            sink,
+            output: Output { sink, index: Index::default(), pads: options.pad_to_block_boundary() },
             options: options.clone(),
             encoder: ChunkEncoder::new(options)?,
+            parallel: (options.max_parallelism().get() > 1).then(|| Parallel::new(options)),
             sizes: Vec::new(),
             values: Vec::new(),
             grouped: 0,
             chunk: Vec::new(),
-            index: Index::default(),
+            records: 0,
             failed: false,
         })
     }
 
     /// Appends a record.
+    ///
+    /// After [`WriteError::RecordTooLong`] the writer goes on as if the call had not been made; any other error is final.
     pub fn write_record(&mut self, record: &[u8]) -> Result<(), WriteError> {
         if self.failed {
             return Err(WriteError::Failed);
@@ -155,28 +173,31 @@ impl<W: Write> Writer<W> {
         }
         put_varint(&mut self.sizes, record.len() as u64);
         self.grouped += 1;
+        self.records += 1;
         // A chunk of one record is encoded from the caller's bytes.
         if self.options.group_size() == 1 {
-            return self.encode(Some(record));
+            return self.end_group(Some(record));
         }
         self.values.extend_from_slice(record);
-        if self.grouped >= self.options.group_size() { self.encode(None) } else { Ok(()) }
+        if self.grouped >= self.options.group_size() { self.end_group(None) } else { Ok(()) }
     }
 
-    /// Encodes and writes the chunk in the making.
-    fn encode(&mut self, record: Option<&[u8]>) -> Result<(), WriteError> {
+    /// Encodes and writes the chunk in the making, or hands it to the encoding threads.
+    fn end_group(&mut self, record: Option<&[u8]>) -> Result<(), WriteError> {
         let values = record.unwrap_or(&self.values);
         let records = u64::from(self.grouped);
-        let decoded_bytes = values.len() as u64;
-        self.chunk.clear();
-        // Cleared at the end: a failure on the way leaves the writer unusable.
+        // Taken back at the end: a failure on the way leaves the writer unusable.
         self.failed = true;
-        let data_bytes = self.encoder.encode(&self.sizes, values, records, &mut self.chunk)?;
-        let offset_bytes = self.sink.chunk(&self.chunk, data_bytes, records)?;
-        if self.options.pad_to_block_boundary() {
-            self.sink.pad_to_block()?;
+        if let Some(parallel) = &mut self.parallel {
+            if parallel.add(&self.sizes, values, records) {
+                parallel.submit();
+                write_encoded(&mut self.output, parallel, false)?;
+            }
+        } else {
+            self.chunk.clear();
+            let data_bytes = self.encoder.encode(&self.sizes, values, records, &mut self.chunk)?;
+            self.output.chunk(&self.chunk, data_bytes, records, values.len() as u64)?;
         }
-        self.index.push(Entry { offset_bytes, decoded_bytes, records });
         self.sizes.clear();
         self.values.clear();
         self.grouped = 0;
@@ -189,7 +210,7 @@ impl<W: Write> Writer<W> {
 
     /// Records written so far.
     pub fn records(&self) -> u64 {
-        self.index.records + u64::from(self.grouped)
+        self.records
     }
 
     /// Writes footer and postscript, flushes the sink and gives it back with the proof.
@@ -200,32 +221,50 @@ impl<W: Write> Writer<W> {
             return Err(WriteError::Failed);
         }
         if self.grouped > 0 {
-            self.encode(None)?;
+            self.end_group(None)?;
         }
-        let footer_offset_bytes = self.sink.position();
-        let metadata = Metadata { chunks: self.index.chunks, records: self.index.records, writer_options: Some(self.options.as_written()) }.encode();
-        let mut sizes = Vec::with_capacity(self.index.sizes.len() + 2);
+        if let Some(parallel) = &mut self.parallel {
+            parallel.submit();
+            write_encoded(&mut self.output, parallel, true)?;
+        }
+        let Output { mut sink, index, .. } = self.output;
+        let footer_offset_bytes = sink.position();
+        let metadata = Metadata { chunks: index.chunks, records: self.records, writer_options: Some(self.options.as_written()) }.encode();
+        let mut sizes = Vec::with_capacity(index.sizes.len() + 2);
         put_varint(&mut sizes, metadata.len() as u64);
-        sizes.append(&mut self.index.sizes);
+        sizes.extend_from_slice(&index.sizes);
         let mut values = metadata;
-        values.append(&mut self.index.values);
+        values.extend_from_slice(&index.values);
+        drop(index.values);
         self.chunk.clear();
-        let records = self.index.chunks + 1;
-        let data_bytes = self.encoder.encode(&sizes, &values, records, &mut self.chunk)?;
-        self.sink.chunk(&self.chunk, data_bytes, records)?;
-        self.sink.pad_to_block()?;
+        let data_bytes = self.encoder.encode(&sizes, &values, index.chunks + 1, &mut self.chunk)?;
+        sink.chunk(&self.chunk, data_bytes, index.chunks + 1)?;
+        sink.pad_to_block()?;
 
         let postscript = Postscript::encode(footer_offset_bytes);
         let size = u8::try_from(postscript.len()).unwrap_or(u8::MAX);
         self.chunk.clear();
         let mut plain = ChunkEncoder::new(&Options::uncompressed())?;
         let data_bytes = plain.encode(&[size; 3], &postscript.repeat(3), 3, &mut self.chunk)?;
-        self.sink.chunk(&self.chunk, data_bytes, 3)?;
-        self.sink.pad_to_block()?;
-        let records = self.index.records;
-        let (passed, inner) = self.sink.finish()?;
-        Ok((Closed { records, bytes: passed.bytes, crc32c: passed.crc32c, sha256: passed.sha256 }, inner))
+        sink.chunk(&self.chunk, data_bytes, 3)?;
+        sink.pad_to_block()?;
+        let (passed, inner) = sink.finish()?;
+        Ok((Closed { records: self.records, bytes: passed.bytes, crc32c: passed.crc32c, sha256: passed.sha256 }, inner))
     }
+}
+
+/// Writes the batches that are encoded; see [`Parallel::take`].
+fn write_encoded<W: Write>(output: &mut Output<W>, parallel: &mut Parallel, all: bool) -> io::Result<()> {
+    while let Some(encoded) = parallel.take(all) {
+        let encoded = encoded?;
+        let mut from = 0;
+        for chunk in &encoded.chunks {
+            output.chunk(&encoded.bytes[from..chunk.end], chunk.data_bytes, chunk.records, chunk.decoded_bytes)?;
+            from = chunk.end;
+        }
+        parallel.reuse(encoded);
+    }
+    Ok(())
 }
 
 impl<W: Write> fmt::Debug for Writer<W> {

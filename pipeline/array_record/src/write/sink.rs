@@ -49,7 +49,7 @@ impl<W: Write> Sink<W> {
         let begin = self.position;
         let end = chunk_end(begin, data_bytes, records).ok_or_else(|| io::Error::from(io::ErrorKind::FileTooLarge))?;
         // Most chunks lie inside one block.
-        if begin % BLOCK_BYTES != 0 && begin / BLOCK_BYTES == (end - 1) / BLOCK_BYTES {
+        if !begin.is_multiple_of(BLOCK_BYTES) && begin / BLOCK_BYTES == (end - 1) / BLOCK_BYTES {
             self.put(chunk)?;
         } else {
             let mut rest = chunk;
