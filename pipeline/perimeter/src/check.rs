@@ -85,6 +85,11 @@ impl Checker {
         self.columns.get(column).is_some_and(|c| c.required_code.is_some() || !c.rules.is_empty())
     }
 
+    /// Whether null is all that the column's rules forbid.
+    pub fn forbids_only_null(&self, column: usize) -> bool {
+        self.columns.get(column).is_some_and(|c| c.rules.is_empty())
+    }
+
     /// The code of a cell that is no value of the column's type.
     pub fn type_code(&self, column: usize) -> u32 {
         self.columns.get(column).map_or(0, |c| c.type_code)

@@ -39,9 +39,12 @@ pub struct Stores {
     sse_kms: Option<Arc<str>>,
 }
 
+/// A bucket, and the KMS key for what is written there.
+type ClientKey = (String, Option<Arc<str>>);
+
 struct Inner {
     handle: tokio::runtime::Handle,
-    clients: Mutex<HashMap<(String, Option<Arc<str>>), Arc<dyn ObjectStore>>>,
+    clients: Mutex<HashMap<ClientKey, Arc<dyn ObjectStore>>>,
     aws: tokio::sync::OnceCell<aws_config::SdkConfig>,
 }
 

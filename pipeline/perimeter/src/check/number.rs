@@ -123,7 +123,7 @@ fn shifted(digits: &[u8], scale: u8, shift: i64) -> Option<u128> {
         return Some(0);
     }
     while power < 0 {
-        if value % 10 != 0 {
+        if !value.is_multiple_of(10) {
             return None;
         }
         value /= 10;

@@ -102,9 +102,18 @@ impl Opened {
 
     fn ingest_group(&self, ingest: &Ingest<'_>, file: &InputFile, group: usize, row: &mut u64, emit: &mut Emit<'_>) -> Result<()> {
         let declared = rows_of(self.metadata.metadata().row_group(group).num_rows(), file)?;
-        let looked_at = |column: usize, conversion: &Conversion| ingest.projection.contains(&column) || emit.checker.has_rules(column) || conversion.can_fail();
-        let wanted: Vec<(usize, usize, &Conversion)> =
-            self.columns.iter().enumerate().filter(|(column, (_, c))| looked_at(*column, c)).map(|(column, (field, c))| (column, *field, c)).collect();
+        let looked_at = |column: usize, field: usize, conversion: &Conversion| {
+            let null = self.metadata.schema().fields().get(field).is_none_or(|f| f.is_nullable());
+            let ruled = emit.checker.has_rules(column) && (null || !emit.checker.forbids_only_null(column));
+            ingest.projection.contains(&column) || ruled || conversion.can_fail()
+        };
+        let wanted: Vec<(usize, usize, &Conversion)> = self
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(column, (field, c))| looked_at(*column, *field, c))
+            .map(|(column, (field, c))| (column, *field, c))
+            .collect();
         let mask = ProjectionMask::roots(self.metadata.parquet_schema(), wanted.iter().map(|(_, field, _)| *field));
         self.pages.begin(&self.metadata, group, &mask, file)?;
         let fail = |_| self.pages.failure(file);
