@@ -4,6 +4,8 @@ import shutil
 
 from harness import DEMO, ROOT, WORK, digests, latest, manifest, variant
 
+COPIES = 200          # of the demo, for the runs that must and must not spill
+
 ENVIRONMENTS = [
     ("1 thread", ["--threads", "1"], {}),
     ("2 threads", ["--threads", "2"], {}),
@@ -70,11 +72,11 @@ def many_rows(folder, copies):
 def spilling(suite, perimeter):
     """A larger input under a memory limit that makes its sort spill, and under one that does not."""
     inputs, place = WORK / "inputs" / "many", WORK / "spilling"
-    many_rows(inputs, 260)
+    many_rows(inputs, COPIES)
     job = variant("spilling", "spilling", (f"{ROOT}/tests/data/demo/card_transactions.csv", f"{inputs}/*.parquet"), ("format: csv                                               # csv | json", "format: parquet   # csv | json"))
-    limits = [("a memory limit of 2GiB", ["--memory-limit", "2GiB"], {}), ("a memory limit of 320MiB", ["--memory-limit", "320MiB", "--threads", "1"], {}),
+    limits = [("a memory limit of 8GiB", ["--memory-limit", "8GiB"], {}), ("a memory limit of 448MiB, 1 thread", ["--memory-limit", "448MiB", "--threads", "1"], {}),
               ("a memory limit of 512MiB, 2 threads", ["--memory-limit", "512MiB", "--threads", "2"], {"PERIMETER_BATCH_ROWS": "1000"})]
-    runs = compare(suite, perimeter, "780,000 rows", job, place, limits)
+    runs = compare(suite, perimeter, f"{COPIES * 3000:,} rows", job, place, limits)
     spilled = {name: done.spill_files for name, done in runs.items()}
     suite.check("the smaller limit spills and the larger does not", [] if spilled.get(limits[1][0]) and spilled.get(limits[0][0]) == 0 else [spilled], spilled)
     suite.check("no spill file is left behind", [p.name for p in (WORK / "spill").rglob("*") if p.is_file()])
