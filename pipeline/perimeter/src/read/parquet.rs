@@ -8,14 +8,16 @@ use super::{Ingest, InputFile, Part, UNIT_BYTES, corrupt, decompress, truncated}
 use crate::check::Typed;
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::store::{Ranges, Stores};
-use arrow::array::{RecordBatch, UInt64Array};
+use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray, UInt64Array};
 use arrow::datatypes::{DataType as ArrowType, Field, Schema as ArrowSchema, TimeUnit};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Type as PhysicalType;
 use parquet::errors::ParquetError;
+use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
+use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 use perimeter_contract::job::Source;
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -93,10 +95,13 @@ impl Opened {
         let pages = Pages { inner: Arc::new(Inner { ranges, failure: Mutex::new(None), windows: Mutex::default() }), taken: Arc::default() };
         let options = || ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let mut metadata = ArrowReaderMetadata::load(&pages, options()).map_err(|_| pages.failure(file))?;
+        let columns = match_columns(source, file, &metadata)?;
+        if let Some(bytes) = without_text(&metadata) {
+            metadata = ArrowReaderMetadata::try_new(Arc::new(bytes), options()).map_err(|_| corrupt(file))?;
+        }
         if let Some(schema) = without_int96(&metadata) {
             metadata = ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options().with_schema(Arc::new(schema))).map_err(|_| corrupt(file))?;
         }
-        let columns = match_columns(source, file, &metadata)?;
         Ok(Self { pages, metadata, columns })
     }
 
@@ -146,13 +151,18 @@ impl Opened {
     }
 }
 
-/// Rows as JSON objects, for the quarantine.
+/// Rows as JSON objects, for the quarantine. A cell that is no text is written as hexadecimal, and so is its column in these rows.
 fn raw(batch: &RecordBatch, rows: &[usize]) -> Vec<Cow<'static, [u8]>> {
     if rows.is_empty() {
         return Vec::new();
     }
     let written = || {
         let taken = arrow::compute::take_record_batch(batch, &UInt64Array::from_iter_values(rows.iter().map(|r| *r as u64))).ok()?;
+        let text = |(field, array): (&Arc<Field>, &ArrayRef)| match array.as_binary_opt::<i32>().map(|bytes| StringArray::try_from_binary(bytes.clone())) {
+            Some(Ok(text)) => (field.name().clone(), Arc::new(text) as ArrayRef, true),
+            _ => (field.name().clone(), Arc::clone(array), true),
+        };
+        let taken = RecordBatch::try_from_iter_with_nullable(taken.schema().fields().iter().zip(taken.columns()).map(text)).ok()?;
         let mut writer = arrow::json::WriterBuilder::new().with_explicit_nulls(true).build::<_, arrow::json::writer::LineDelimited>(Vec::new());
         writer.write(&taken).ok()?;
         writer.finish().ok()?;
@@ -161,6 +171,27 @@ fn raw(batch: &RecordBatch, rows: &[usize]) -> Vec<Cow<'static, [u8]>> {
     let text = written().unwrap_or_default();
     let mut lines = text.split(|b| *b == b'\n');
     rows.iter().map(|_| Cow::Owned(lines.next().unwrap_or_default().to_vec())).collect()
+}
+
+/// The file's metadata with plain byte arrays where it says text, so that one cell that is none costs its row and not the file; `None` when there is no text.
+fn without_text(metadata: &ArrowReaderMetadata) -> Option<ParquetMetaData> {
+    let root = metadata.parquet_schema().root_schema();
+    let is_text = |at: usize| metadata.schema().fields().get(at).is_some_and(|f| *f.data_type() == ArrowType::Utf8);
+    if !(0..root.get_fields().len()).any(is_text) {
+        return None;
+    }
+    let plain = |(at, field): (usize, &TypePtr)| match field.get_basic_info() {
+        info if is_text(at) && field.is_primitive() && info.has_repetition() => {
+            Type::primitive_type_builder(info.name(), PhysicalType::BYTE_ARRAY).with_repetition(info.repetition()).build().ok().map(Arc::new)
+        }
+        _ => Some(Arc::clone(field)),
+    };
+    let fields = root.get_fields().iter().enumerate().map(plain).collect::<Option<Vec<_>>>()?;
+    let schema = SchemaDescriptor::new(Arc::new(Type::group_type_builder(root.name()).with_fields(fields).build().ok()?));
+    let whole = metadata.metadata();
+    let file = whole.file_metadata();
+    // Neither the writer's name nor its own metadata says anything about reading the rows.
+    Some(ParquetMetaData::new(FileMetaData::new(file.version(), file.num_rows(), None, None, Arc::new(schema), None), whole.row_groups().to_vec()))
 }
 
 /// The file's schema with microseconds for INT96, whose nanoseconds since 1970 do not fit 64 bits for all its dates; `None` when there is none.

@@ -6,11 +6,12 @@ use futures::TryStreamExt;
 use object_store::path::Path as Key;
 use object_store::{ObjectMeta, ObjectStoreExt};
 use perimeter_contract::job::Uri;
+use std::fmt;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 /// One input file as it was listed: what it is called, and what tells whether it has changed since.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct InputFile {
     /// Path or `s3://` uri. A Hive partition value in it can be a cell value: show [`InputFile::label`] instead.
     pub uri: String,
@@ -22,6 +23,12 @@ pub struct InputFile {
     pub etag: Option<String>,
     /// Last change, microseconds since 1970.
     pub modified_us: Option<i64>,
+}
+
+impl fmt::Debug for InputFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InputFile").field("label", &self.label).field("size_bytes", &self.size_bytes).field("etag", &self.etag).finish_non_exhaustive()
+    }
 }
 
 /// Whether a uri holds `*`, `?` or `[`.

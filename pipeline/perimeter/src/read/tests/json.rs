@@ -1,4 +1,6 @@
+use super::super::json_scan::{Keys, Refusal, Value, object};
 use super::*;
+use ::proptest::prelude::*;
 use perimeter_contract::schema::{DateFormat, Zone};
 
 fn read(columns: Vec<Column>, bytes: impl AsRef<[u8]>) -> (Out, UnitTally) {
@@ -172,4 +174,22 @@ fn suite(folder: &Path) -> Option<Vec<(String, Vec<u8>)>> {
     }
     found.sort();
     (!found.is_empty()).then_some(found)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What is well-formed is what another strict parser says it is.
+    #[test]
+    fn syntax_is_that_of_a_second_parser(pieces in prop::collection::vec(prop::sample::select(vec![
+        "{", "}", "[", "]", ":", ",", "\"a\"", "\"b\"", "\"\\u00e9\"", "\"\\ud83e\\udd80\"", "\"\\ud800\"", "1", "-", "0", ".5", "1.5e3", "E+1", "00", "true", "null", "nul", " ", "\t", "é", "\"",
+    ]), 0..12), inside: bool) {
+        let body = pieces.concat();
+        let line = if inside { format!("{{\"a\":{body}}}") } else { body };
+        let keys = Keys::new(["a", "b"].into_iter());
+        let (mut row, mut seen, mut side) = (vec![Value::Null; 2], vec![false; 2], Vec::new());
+        let ours = object(line.as_bytes(), 0, line.len(), &keys, &mut row, &mut seen, &mut side);
+        let theirs = serde_json::from_str::<serde_json::Value>(&line).is_ok_and(|v| v.is_object());
+        prop_assert_eq!(ours != Err(Refusal::Syntax), theirs, "{}", line);
+    }
 }

@@ -235,3 +235,31 @@ fn a_damaged_file_is_damaged_wherever_it_is() {
     }
     assert!(damaged > 10);
 }
+
+#[test]
+fn text_that_is_no_text_costs_its_row() {
+    let bad: ArrayRef = Arc::new(BinaryArray::from(vec![Some(b"ok".as_slice()), Some(b"\xff\xfe"), None, Some(b"\xc3\xa9")]));
+    let number: ArrayRef = Arc::new(Int32Array::from(vec![1, 2, 3, 4]));
+    let bytes = written(vec![("t", bad), ("n", number)], 10);
+    // Declared as text: the same file with the annotation that a careless writer sets.
+    let schema = ::parquet::schema::parser::parse_message_type("message m { optional binary t (UTF8); optional int32 n; }").unwrap();
+    let mut writer = ::parquet::file::writer::SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column_writer = group.next_column().unwrap().unwrap();
+    let values: Vec<::parquet::data_type::ByteArray> = [b"ok".as_slice(), b"\xff\xfe", b"\xc3\xa9"].iter().map(|v| v.to_vec().into()).collect();
+    column_writer.typed::<::parquet::data_type::ByteArrayType>().write_batch(&values, Some(&[1, 1, 0, 1]), None).unwrap();
+    column_writer.close().unwrap();
+    let mut column_writer = group.next_column().unwrap().unwrap();
+    column_writer.typed::<::parquet::data_type::Int32Type>().write_batch(&[1, 2, 3, 4], Some(&[1, 1, 1, 1]), None).unwrap();
+    column_writer.close().unwrap();
+    group.close().unwrap();
+    let declared = writer.into_inner().unwrap();
+    let bench = Bench::new();
+    for bytes in [bytes, declared] {
+        let path = bench.write("in.parquet", bytes);
+        let (out, _) = bench.read(&source(&path, Format::Parquet, vec![column("t", DataType::String), column("n", DataType::Int32)])).unwrap();
+        assert_eq!(out.cells(), [["ok", "1"], ["∅", "3"], ["é", "4"]]);
+        assert_eq!(out.codes(), [(2, "t.type".into())]);
+        assert_eq!(out.rejected[0].2, br#"{"t":"fffe","n":2}"#);
+    }
+}
