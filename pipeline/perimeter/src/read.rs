@@ -158,8 +158,12 @@ pub fn plan_units(stores: &Stores, source_index: usize, source: &Source) -> Resu
             Format::Parquet => parquet::plan(stores, source, file),
         })
     };
+    let planned = in_parallel(&files, plan);
+    if planned.len() != files.len() {
+        return Err(Failure::new(Culprit::Outside, "internal", format!("source `{}` could not be planned", source.name)).help("Report this as a bug").into());
+    }
     let mut units = Vec::new();
-    for (index, parts) in in_parallel(&files, plan).into_iter().enumerate() {
+    for (index, parts) in planned.into_iter().enumerate() {
         units.extend(parts?.into_iter().map(|part| Unit { source: source_index, file: index, part }));
     }
     Ok((files, units))

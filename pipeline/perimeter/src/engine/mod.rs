@@ -18,7 +18,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// What the process takes beside the pool: read buffers, token caches, open shards, the allocator's slack. Measured at
+/// What the process takes beside the pool and the token caches: read buffers, open shards, the allocator's slack. Measured at
 /// about 130 MB for the engine alone; the rest is what our own stages are allowed.
 const RESERVE_BYTES: usize = 256 << 20;
 
@@ -44,9 +44,14 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Tokens of values seen before, in all partitions together.
+    pub fn cache_bytes(&self) -> usize {
+        self.memory_bytes / 8
+    }
+
     /// The pool that sorts, joins and exchanges share.
     pub fn pool_bytes(&self) -> usize {
-        self.memory_bytes.saturating_sub(RESERVE_BYTES).max(self.memory_bytes / 4)
+        self.memory_bytes.saturating_sub(RESERVE_BYTES + self.cache_bytes()).max(self.memory_bytes / 4)
     }
 
     /// Sorted partitions at a time: as many as threads and memory allow, never more than shards.

@@ -2,7 +2,7 @@
 use super::cache::TokenCache;
 use super::exec::Spec;
 use crate::error::{Culprit, Failure, Result};
-use crate::shard::shard_column;
+use crate::shard::{shard_column, tie_column};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Date32Array, Int64Array, StringArray, StringBuilder, TimestampMicrosecondArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Date32Type, Decimal128Type, Int32Type, Int64Type, TimestampMicrosecondType};
@@ -56,6 +56,16 @@ pub enum Work {
     },
 }
 
+impl Work {
+    /// Whether a value costs cryptography: then tokens are kept. A mask is cheaper than a look-up.
+    fn is_keyed(&self) -> bool {
+        match self {
+            Self::Text(TextTransform::CharacterMask(_) | TextTransform::Truncate(_)) | Self::Keep | Self::Bucket { .. } => false,
+            Self::Text(_) | Self::Shift { .. } | Self::ContextHash { .. } => true,
+        }
+    }
+}
+
 /// What null becomes.
 #[derive(Clone)]
 pub enum NullWork {
@@ -81,13 +91,13 @@ struct Worker {
 impl Workers {
     /// The state for one partition.
     pub fn new(spec: Arc<Spec>) -> Self {
-        let cached = spec.columns.iter().filter(|column| matches!(column.work, Work::Text(_) | Work::Shift { .. } | Work::ContextHash { .. })).count();
+        let cached = spec.columns.iter().filter(|column| column.work.is_keyed()).count();
         let budget = spec.cache_bytes / cached.max(1);
         let columns = spec.columns.iter().map(|column| Worker { work: column.work.clone(), cache: TokenCache::new(budget) }).collect();
         Self { spec, columns }
     }
 
-    /// One raw batch in, one pseudonymized batch out, the hidden shard column last.
+    /// One raw batch in, one pseudonymized batch out, hidden columns last.
     ///
     /// # Errors
     /// A value that its transform refuses, a null that the policy refuses, a date that leaves the calendar (exit 1).
@@ -105,8 +115,10 @@ impl Workers {
         }
         let fault = |_| Failure::new(Culprit::Outside, "pseudonymize-failed", "a pseudonymized batch does not have the planned types");
         let unplaced = RecordBatch::try_new(Arc::clone(&self.spec.unplaced), columns).map_err(fault)?;
+        let tie = tie_column(&unplaced, &self.spec.tied)?;
         let shard = shard_column(&unplaced, self.spec.entity, &self.spec.visible, self.spec.shards)?;
         let (_, mut columns, _) = unplaced.into_parts();
+        columns.push(Arc::new(tie));
         columns.push(Arc::new(shard));
         Ok(RecordBatch::try_new(Arc::clone(&self.spec.schema), columns).map_err(fault)?)
     }
@@ -123,7 +135,11 @@ impl Worker {
     fn apply(&mut self, spec: &ColumnSpec, raw: &ArrayRef, batch: &RecordBatch) -> Result<ArrayRef> {
         match &mut self.work {
             Work::Keep => Ok(Arc::clone(raw)),
-            Work::Text(transform) => text(transform, &mut self.cache, spec, &as_text(raw, spec)?),
+            work @ Work::Text(_) => {
+                let keyed = work.is_keyed();
+                let Work::Text(transform) = work else { return Ok(Arc::clone(raw)) };
+                text(transform, keyed.then_some(&mut self.cache), spec, &as_text(raw, spec)?)
+            }
             Work::Shift { context, shift, canonical } => {
                 let contexts = as_text(batch.column(*context), spec)?;
                 let mut days = |row: usize| -> Result<Option<i32>> {
@@ -173,8 +189,9 @@ fn as_text(raw: &ArrayRef, spec: &ColumnSpec) -> Result<StringArray> {
     }
 }
 
-fn text(transform: &mut TextTransform, cache: &mut TokenCache, spec: &ColumnSpec, raw: &StringArray) -> Result<ArrayRef> {
+fn text(transform: &mut TextTransform, mut cache: Option<&mut TokenCache>, spec: &ColumnSpec, raw: &StringArray) -> Result<ArrayRef> {
     let mut output = StringBuilder::with_capacity(raw.len(), raw.len() * 32);
+    let mut plain = Vec::new();
     for row in 0..raw.len() {
         if raw.is_null(row) {
             match &spec.nulls {
@@ -184,7 +201,14 @@ fn text(transform: &mut TextTransform, cache: &mut TokenCache, spec: &ColumnSpec
             continue;
         }
         let value = raw.value(row);
-        let token = cache.token(value.as_bytes(), |out| transform.apply(value, out)).map_err(|why| refused(spec, &format!("is refused: {why}")))?;
+        let token = match &mut cache {
+            Some(cache) => cache.token(value.as_bytes(), |out| transform.apply(value, out)),
+            None => {
+                plain.clear();
+                transform.apply(value, &mut plain).map(|()| plain.as_slice())
+            }
+        };
+        let token = token.map_err(|why| refused(spec, &format!("is refused: {why}")))?;
         // Transforms append UTF-8; a fault there must not become a panic here.
         output.append_value(std::str::from_utf8(token).map_err(|_| refused(spec, "became bytes that are no text"))?);
     }

@@ -30,14 +30,16 @@ pub struct PseudonymizeExec {
 pub struct Spec {
     /// By output position.
     pub columns: Vec<ColumnSpec>,
-    /// Of the output, the hidden contexts and the shard last.
+    /// Of the output; hidden columns last: contexts, tie, shard.
     pub schema: SchemaRef,
-    /// The same without the shard.
+    /// The same without tie and shard.
     pub unplaced: SchemaRef,
     /// The position of the entity in the output, if rows belong to one.
     pub entity: Option<usize>,
     /// Positions of the columns that a row is placed by where there is no entity.
     pub visible: Vec<usize>,
+    /// Positions of the columns that no sort column stands for: rows that are otherwise equal are ordered by their digest.
+    pub tied: Vec<usize>,
     /// The number of shards.
     pub shards: u32,
     /// For the token caches of one partition.

@@ -32,9 +32,6 @@ use perimeter_pseudonym::transform::{self, Canonicalizer, CharacterMask, CryptoD
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Memory for all token caches of a job, out of the engine's reserve.
-const CACHE_BYTES: usize = 128 << 20;
-
 /// A physical plan whose rows hold nothing raw: what *shape* takes.
 pub struct Pseudonymized {
     pub(crate) context: SessionContext,
@@ -95,13 +92,32 @@ pub async fn pseudonymize(prepared: Prepared, plan: &Plan, keys: &Keys, limits: 
         }
     }
     let unplaced = Arc::new(Schema::new(fields.clone()));
+    fields.push(Field::new(TIE_COLUMN, DataType::Int64, false));
     fields.push(Field::new(SHARD_COLUMN, DataType::Int32, false));
     let schema = Arc::new(Schema::new(fields));
-    let cache_bytes = CACHE_BYTES.min(limits.memory_bytes / 16) / limits.threads.max(1);
-    let spec = exec::Spec { columns: specs, schema, unplaced, entity, visible, shards: plan.shards, cache_bytes };
+    let cache_bytes = limits.cache_bytes() / limits.threads.max(1);
+    let sorted = sort_columns(plan);
+    let tied = visible.iter().copied().filter(|&index| !sorted.contains(&specs[index].name.as_str())).collect();
+    let spec = exec::Spec { columns: specs, schema, unplaced, entity, visible, tied, shards: plan.shards, cache_bytes };
     let counted = Arc::new(AtomicU64::new(0));
     let rows = Arc::new(exec::PseudonymizeExec::new(raw, spec, failure.clone(), Arc::clone(&counted)));
     Ok(Pseudonymized { context, rows, contexts, counted, checked })
+}
+
+/// The hidden column that orders rows whose sort columns are equal.
+pub const TIE_COLUMN: &str = "__tie";
+
+/// The columns that rows of a shard are sorted by, before the tie: entity, then the sequence's order.
+pub fn sort_columns(plan: &Plan) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    if let Some(sequence) = &plan.contract.job.shape.sequence {
+        for name in std::iter::once(&sequence.by).chain(&sequence.order_by) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+    }
+    names
 }
 
 /// Every path from a source begins with a checked scan, whatever the optimizer made of the query.

@@ -3,7 +3,7 @@
 //! HighwayHash-64 (Alakuijala, Cox and Wassenberg 2016, arXiv:1612.06257) with a published key. The hash spreads records; it hides nothing, and need not.
 use crate::error::{Culprit, Failure, Result};
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BinaryViewArray, Int32Array, LargeBinaryArray, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+    Array, ArrayRef, AsArray, BinaryArray, BinaryViewArray, Int32Array, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, StringArray, StringViewArray,
 };
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
@@ -45,10 +45,20 @@ pub fn shard_column(batch: &RecordBatch, entity: Option<usize>, deterministic: &
         if let Some(text) = Text::of(&array) {
             return Ok(text_shards(&array, &text, shards));
         }
-        return rows_shards(&[array], batch.num_rows(), shards);
+        return Ok(rows_hashed(&[array], batch.num_rows(), |hash| signed(reduce(hash, shards)))?.into());
     }
     let columns = deterministic.iter().map(|&index| plain(batch.column(index))).collect::<Result<Vec<_>>>()?;
-    rows_shards(&columns, batch.num_rows(), shards)
+    Ok(rows_hashed(&columns, batch.num_rows(), |hash| signed(reduce(hash, shards)))?.into())
+}
+
+/// A digest of the `deterministic` columns of every row, as [`shard_column`] hashes them: what rows with equal sort columns are ordered by. Rows with
+/// equal cells have equal digests; others share one with probability 2^-64.
+///
+/// # Errors
+/// `unsupported-type` (culprit: the job file) when a column is nested.
+pub fn tie_column(batch: &RecordBatch, deterministic: &[usize]) -> Result<Int64Array> {
+    let columns = deterministic.iter().map(|&index| plain(batch.column(index))).collect::<Result<Vec<_>>>()?;
+    Ok(rows_hashed(&columns, batch.num_rows(), u64::cast_signed)?.into())
 }
 
 /// One loop for each layout, so that none asks for it row by row.
@@ -82,7 +92,8 @@ fn signed(shard: u32) -> i32 {
     i32::try_from(shard).unwrap_or(i32::MAX)
 }
 
-fn rows_shards(columns: &[ArrayRef], rows: usize, shards: u32) -> Result<Int32Array> {
+/// `of` the hash of each row over `columns`.
+fn rows_hashed<T>(columns: &[ArrayRef], rows: usize, of: impl Fn(u64) -> T) -> Result<Vec<T>> {
     let mut out = Vec::with_capacity(rows);
     let (mut ends, mut bytes) = (Vec::new(), Vec::new());
     let mut start = 0;
@@ -108,12 +119,12 @@ fn rows_shards(columns: &[ArrayRef], rows: usize, shards: u32) -> Result<Int32Ar
             encode(column, &mut Write { at: &mut ends, bytes: &mut bytes })?;
         }
         for &end in &ends {
-            out.push(signed(shard_of(&bytes[from..end], shards)));
+            out.push(of(HighwayHasher::new(KEY).hash64(&bytes[from..end])));
             from = end;
         }
         start += block;
     }
-    Ok(Int32Array::from(out))
+    Ok(out)
 }
 
 /// A pass over a column, cell by cell: a tag, then the value's parts.

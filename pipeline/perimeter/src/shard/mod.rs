@@ -17,7 +17,7 @@ pub use example::{Encoder, Field, ListKind, Malformed, Values, each_field, field
 pub(crate) use folder::io_failure;
 pub use folder::{NewFile, StoredFile, VersionFolder};
 pub(crate) use hash::{Text, plain};
-pub use hash::{shard_column, shard_of};
+pub use hash::{shard_column, shard_of, tie_column};
 pub use table::{ClosedPart, TableSink, TableWriter};
 pub use write::{ClosedShard, SPLIT, ShardSink, ShardWriter, shard_options};
 
