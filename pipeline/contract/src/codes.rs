@@ -128,7 +128,9 @@ pub(crate) fn not_available(code: &'static str, span: Span, what: &str) -> Diagn
         STRING_FORMAT_NOT_AVAILABLE => ("this version cannot check the format of text", "state it as a `pattern`, or remove it"),
         NUMBER_FORMAT_NOT_AVAILABLE => ("this version has no such number", "integers are `i32` or `i64`, numbers `f64`; or `physicalType: decimal(p,s)`"),
         DATE_RANGE_NOT_AVAILABLE => ("this version cannot check bounds of dates and timestamps", "remove it; filter in `prepare`"),
-        GATE_NOT_AVAILABLE => ("this version cannot run this gate and so refuses the policy", "use a version that runs it; removing the gate is the policy owner's decision"),
+        GATE_NOT_AVAILABLE => {
+            ("this version cannot run this gate and so refuses the policy", "use a version that runs it; removing the gate is the policy owner's decision")
+        }
         TRANSFORM_NOT_AVAILABLE => (
             "this version cannot run this transform and so refuses the policy",
             "use `cryptoHash`, `cryptoDeterministic`, `cryptoReplaceFfxFpe`, `dateShift`, `characterMask`, `truncate`, `fixedSizeBucketing`, `drop` or `keep`",

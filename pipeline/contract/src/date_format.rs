@@ -196,8 +196,7 @@ impl CompiledFormat {
 
     #[inline]
     fn run(&self, cell: &str) -> Option<Parts> {
-        let mut parts =
-            Parts { year: None, month: -1, day: -1, hour: -1, hour_of_half: -1, afternoon: -1, minute: -1, second: -1, micros: 0, offset: None };
+        let mut parts = Parts { year: None, month: -1, day: -1, hour: -1, hour_of_half: -1, afternoon: -1, minute: -1, second: -1, micros: 0, offset: None };
         let at = run(&self.ops, cell.as_bytes(), 0, self.year_base, &mut parts)?;
         (at == cell.len()).then_some(parts)
     }

@@ -188,9 +188,9 @@ fn excerpt(position: &Position<'_>) -> (String, usize) {
     (printable(&cut).trim_end().to_owned(), at - from)
 }
 
-/// Control characters of a file must not reach a terminal.
+/// Control characters of a file must not reach a terminal, nor those that change the order of what is shown.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if c.is_control() || crate::yaml::is_hidden(c) { ' ' } else { c }).collect()
 }
 
 /// A word of the user's in a message: 40 characters at most.

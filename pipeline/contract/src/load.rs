@@ -109,9 +109,7 @@ impl Loader {
         let mut schemas: BTreeMap<PathBuf, Option<Schema>> = BTreeMap::new();
         let mut joined = Vec::new();
         for source in sources {
-            let schema = source.schema.and_then(|(path, span)| {
-                schemas.entry(path.clone()).or_insert_with(|| self.schema(&shown(&path), Some(span))).clone()
-            });
+            let schema = source.schema.and_then(|(path, span)| schemas.entry(path.clone()).or_insert_with(|| self.schema(&shown(&path), Some(span))).clone());
             if let (Some(uri), Some(format), Some(schema)) = (source.uri, source.format, schema) {
                 joined.push(Source { name: source.name, uri, format, schema, span: source.span });
             }
@@ -120,8 +118,7 @@ impl Loader {
         if joined.len() != count || has_prepare != prepare.is_some() || had_table != table.is_some() {
             return None;
         }
-        let job =
-            Job { name: name?, parameters, sources: joined, quarantine: quarantine?, prepare, keys, shape: shape?, sink: sink?, table };
+        let job = Job { name: name?, parameters, sources: joined, quarantine: quarantine?, prepare, keys, shape: shape?, sink: sink?, table };
         Some((job, policy))
     }
 

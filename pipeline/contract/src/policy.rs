@@ -188,7 +188,9 @@ impl Transform {
     /// The key name that the transform needs.
     pub fn key(&self) -> Option<&str> {
         match self {
-            Self::CryptoHash { key, .. } | Self::CryptoDeterministic { key, .. } | Self::CryptoReplaceFfxFpe { key, .. } | Self::DateShift { key, .. } => Some(key),
+            Self::CryptoHash { key, .. } | Self::CryptoDeterministic { key, .. } | Self::CryptoReplaceFfxFpe { key, .. } | Self::DateShift { key, .. } => {
+                Some(key)
+            }
             _ => None,
         }
     }

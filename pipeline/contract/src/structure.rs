@@ -67,6 +67,12 @@ impl<'a> Fit<'a> {
         }
         let types = self.types(schema);
         if !types.is_empty() && !types.iter().any(|ty| is(&node, ty)) {
+            if let Value::Map(entries) = &node.value
+                && let Some(refusal) =
+                    entries.iter().find_map(|entry| refusal(schema, &entry.key, entry.key_span, &format!("`{name}: {{{}: …}}`", shorten(&entry.key))))
+            {
+                return self.refuse(refusal);
+            }
             return self.wrong_type(&types, &node, name);
         }
         match node.value {

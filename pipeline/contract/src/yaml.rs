@@ -115,7 +115,7 @@ pub(crate) fn parse(text: &str, file: u32, report: &mut Vec<Diagnostic>) -> Opti
 }
 
 /// Control characters, which the parser may take for the end of the file, and those that make text look as if it stood in another order.
-fn is_hidden(character: char) -> bool {
+pub(crate) fn is_hidden(character: char) -> bool {
     match character {
         '\t' | '\n' | '\r' => false,
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
@@ -187,7 +187,11 @@ impl<'t> Builder<'t, '_> {
             Some(Ok((event, span))) => Ok(Some((event, self.places.span(span)))),
             Some(Err(error)) => {
                 let start = self.places.byte(error.marker().index());
-                let help = if error.info().contains("tab") { "indent with spaces, never with tabs" } else { "check indentation, quotes and brackets here and on the line before" };
+                let help = if error.info().contains("tab") {
+                    "indent with spaces, never with tabs"
+                } else {
+                    "check indentation, quotes and brackets here and on the line before"
+                };
                 let span = Span { file: self.file, start, end: start };
                 self.report.push(Diagnostic::new(codes::YAML_SYNTAX, span, format!("this is not YAML: {}", error.info())).help(help));
                 Err(Stop)
@@ -256,7 +260,8 @@ impl<'t> Builder<'t, '_> {
     fn push(&mut self, open: &mut Vec<Open>, next: Open) -> Result<(), Stop> {
         if open.len() >= MAX_DEPTH {
             let message = format!("more than {MAX_DEPTH} levels of nesting");
-            self.report.push(Diagnostic::new(codes::TOO_DEEP, next.span, message).help("no key of a contract file is that deep: check indentation and brackets"));
+            self.report
+                .push(Diagnostic::new(codes::TOO_DEEP, next.span, message).help("no key of a contract file is that deep: check indentation and brackets"));
             return Err(Stop);
         }
         open.push(next);

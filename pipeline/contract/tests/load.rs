@@ -36,7 +36,7 @@ sink: {uri: s3://bank-curated/cards/, format: arrayRecord, encoding: tfExample, 
 table: {uri: out/../table/, format: parquet}
 "#;
 
-const POLICY: &str = r#"
+const POLICY: &str = r##"
 apiVersion: perimeter/v1
 kind: Policy
 metadata: {name: test, version: 7, owner: no, purpose: 007, legalBasis: LGPD-7-IX, transferMechanism: LGPD-33-II}
@@ -57,7 +57,7 @@ gates: {maxRejectedFraction: 0.01}
 retention: 180d
 destinations:
   - {uri: "gs://bank-train/*", region: us-central1, processor: Google Cloud, agreement: {id: DPA-1, expires: 2027-06-30}, maxEgressUsd: 200, requireCmek: true}
-"#;
+"##;
 
 const SCHEMA: &str = r#"
 apiVersion: v3.1.0
@@ -198,21 +198,24 @@ fn a_schema_with_everything() {
 fn all_mistakes_of_all_files_in_one_run() {
     let job = JOB.replace("dtype: bytes", "dtyp: bytes").replace("[16, 32]", "[32, 32]").replace("key: person, retention", "key: persn, retention");
     let policy = POLICY.replace("semanticType: PAN", "semanticTyp: PAN").replace("retention: 180d", "retention: soon");
-    let schema = SCHEMA.replace("logicalType: boolean", "logicalType: bool").replace("{format: yyMMdd}", "{format: yyMMxx}").replace("property: joinDomain", "property: join_domain");
+    let schema = SCHEMA
+        .replace("logicalType: boolean", "logicalType: bool")
+        .replace("{format: yyMMdd}", "{format: yyMMxx}")
+        .replace("property: joinDomain", "property: join_domain");
     let folder = files(&job, &policy, &schema);
     let mistakes = refused(folder.path(), &[("dat", "x")]);
     let expected = [
-        "unknown-parameter",       // --param dat
-        "missing-parameter",       // date
-        "unknown-key-name",        // persn
-        "missing-key",             // dtype
-        "unknown-key",             // dtyp
+        "unknown-parameter", // --param dat
+        "missing-parameter", // date
+        "unknown-key-name",  // persn
+        "missing-key",       // dtype
+        "unknown-key",       // dtyp
         "buckets-order",
-        "unknown-key",             // semanticTyp
+        "unknown-key", // semanticTyp
         "bad-duration",
         "unknown-custom-property", // join_domain
         "bad-date-format",
-        "unknown-value",           // bool
+        "unknown-value", // bool
     ];
     assert_eq!(shown(&mistakes), expected, "{mistakes}");
     let text = mistakes.render();
@@ -230,7 +233,7 @@ fn places_and_lines_are_right_after_other_scripts_and_line_ends() {
     let mistakes = refused(folder.path(), &[("date", "x")]);
     let json = mistakes.to_json();
     let one = &json["diagnostics"][0];
-    assert_eq!((one["code"].as_str(), one["line"].as_u64(), one["column"].as_u64()), (Some("unknown-value"), Some(17), Some(65)));
+    assert_eq!((one["code"].as_str(), one["line"].as_u64(), one["column"].as_u64()), (Some("unknown-value"), Some(16), Some(65)));
     let span = mistakes.list[0].span;
     let text = &mistakes.sources.file(span).unwrap().text;
     assert_eq!(&text[span.start as usize..span.end as usize], "dateshift");

@@ -75,7 +75,9 @@ fn dates() {
 
 #[test]
 fn two_digit_years_count_from_the_base() {
-    for (base, cell, year) in [(1900, "000101", 1900), (1900, "990101", 1999), (1930, "300101", 1930), (1930, "290101", 2029), (1999, "000101", 2000), (1999, "990101", 1999)] {
+    for (base, cell, year) in
+        [(1900, "000101", 1900), (1900, "990101", 1999), (1930, "300101", 1930), (1930, "290101", 2029), (1999, "000101", 2000), (1999, "990101", 1999)]
+    {
         assert_eq!(CompiledFormat::compile("yyMMdd", base).unwrap().parse_date(cell), Some(date(year, 1, 1)), "{base} {cell}");
     }
     assert!(CompiledFormat::compile("yyMMdd", -1).is_err() && CompiledFormat::compile("yyMMdd", 9901).is_err());
@@ -144,9 +146,35 @@ fn the_default_of_timestamps() {
 #[test]
 fn bad_patterns() {
     for pattern in [
-        "", "yyyy-MM", "MM-dd", "yyyy-mm-dd", "YYYY-MM-dd", "yyyy-MM-DD", "yyy-MM-dd", "yyyy-MMMM-dd", "EEE yyyy-MM-dd", "yyyy-MM-dd hh:mm", "yyyy-MM-dd HH:mm a",
-        "yyyy-MM-dd HH:ss", "yyyy-MM-dd mm", "yyyy-MM-dd HH:mm.SSS", "yyyy-MM-dd HH:mm:ss.SSSSSSSSSS", "yyyy-MM-dd'T", "yyyy-MM-dd[", "yyyy-MM-dd]", "yyyy-MM-dd[]",
-        "yyyy-MM-dd #", "yyyy-MM-dd {x}", "yyyyMd", "dMyyyy", "yyyy-MM-dd yyyy", "yyyy-MM-dd MMM", "yyyy-MM-dd HH:mm VV", "yyyy-MM-ddX", "yyyy-MM-dd HH:mmXZ", "yyyy-M1-dd",
+        "",
+        "yyyy-MM",
+        "MM-dd",
+        "yyyy-mm-dd",
+        "YYYY-MM-dd",
+        "yyyy-MM-DD",
+        "yyy-MM-dd",
+        "yyyy-MMMM-dd",
+        "EEE yyyy-MM-dd",
+        "yyyy-MM-dd hh:mm",
+        "yyyy-MM-dd HH:mm a",
+        "yyyy-MM-dd HH:ss",
+        "yyyy-MM-dd mm",
+        "yyyy-MM-dd HH:mm.SSS",
+        "yyyy-MM-dd HH:mm:ss.SSSSSSSSSS",
+        "yyyy-MM-dd'T",
+        "yyyy-MM-dd[",
+        "yyyy-MM-dd]",
+        "yyyy-MM-dd[]",
+        "yyyy-MM-dd #",
+        "yyyy-MM-dd {x}",
+        "yyyyMd",
+        "dMyyyy",
+        "yyyy-MM-dd yyyy",
+        "yyyy-MM-dd MMM",
+        "yyyy-MM-dd HH:mm VV",
+        "yyyy-MM-ddX",
+        "yyyy-MM-dd HH:mmXZ",
+        "yyyy-M1-dd",
     ] {
         assert!(CompiledFormat::compile(pattern, 2000).is_err(), "{pattern}");
     }

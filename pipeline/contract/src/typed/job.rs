@@ -327,7 +327,7 @@ impl JsonSchema for Buckets {
         "Buckets".into()
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": MAX_BUCKET}})
+        schemars::json_schema!({"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": MAX_BUCKET}, "x-not-available": {"auto": "auto-buckets-not-available"}})
     }
 }
 

@@ -2,7 +2,9 @@
 use super::places::{Places, Use, before_pattern, is_inside, refuse_parameters};
 use super::{Report, days, file_name, is_identifier, touched, unique};
 use crate::diagnostic::{list, nearest, shorten};
-use crate::job::{CsvOptions, Dtype, Encode, Feature, Format, Key, Overflow, Prepare, Provider, Quarantine, Scale, Sequence, Shape, Sink, Table, TextOptions, Uri};
+use crate::job::{
+    CsvOptions, Dtype, Encode, Feature, Format, Key, Overflow, Prepare, Provider, Quarantine, Scale, Sequence, Shape, Sink, Table, TextOptions, Uri,
+};
 use crate::spanned::{Entries, OneOrMany, Spanned};
 use crate::typed::job as typed;
 use crate::{Diagnostic, Span, codes};
@@ -343,8 +345,7 @@ pub(crate) fn apart(
     report: &mut Report,
 ) {
     let mut refuse = |span: Span, message: String, help: &str| report.push(Diagnostic::new(codes::PLACES_OVERLAP, span, message).help(help));
-    let leaving: Vec<(&str, &Uri)> =
-        sink.iter().map(|sink| ("the sink", &sink.uri)).chain(table.iter().map(|table| ("the table", &table.uri))).collect();
+    let leaving: Vec<(&str, &Uri)> = sink.iter().map(|sink| ("the sink", &sink.uri)).chain(table.iter().map(|table| ("the table", &table.uri))).collect();
     for (name, place) in &leaving {
         if let Some(quarantine) = quarantine
             && (is_inside(&quarantine.uri, place) || is_inside(place, &quarantine.uri))

@@ -27,8 +27,7 @@ pub(crate) fn policy(typed: typed::Policy, report: &mut Report) -> Option<Policy
     unique(rules.iter().flatten().map(|rule| (rule.name.as_str(), rule.span)), "the rule", report);
     let gates = Gates { max_rejected_fraction: typed.gates.and_then(|gates| gates.max_rejected_fraction).unwrap_or(0.0) };
     let retention = typed.retention.map(|text| days(text, report));
-    let destinations: Vec<Option<Destination>> =
-        typed.destinations.into_iter().flatten().map(|destination| self::destination(destination, report)).collect();
+    let destinations: Vec<Option<Destination>> = typed.destinations.into_iter().flatten().map(|destination| self::destination(destination, report)).collect();
     let (name, version, owner, purpose, legal_basis) = metadata.flatten()?;
     Some(Policy {
         name,
@@ -100,15 +99,17 @@ fn rule(typed: Spanned<typed::Rule>, report: &mut Report) -> Option<Rule> {
             let keep_last = r.keep_last.as_ref().map_or(0, |n| n.value);
             let span = r.keep_last.or(r.keep_first).map_or(span, |n| n.span);
             let kept_is_fine = kept_digits(keep_first, keep_last, r.check_digit, span, report);
-            let transform = canonicalize(r.canonicalize, report).zip(key(r.key, report)).filter(|_| kept_is_fine).map(|(canonicalize, key)| {
-                Transform::CryptoReplaceFfxFpe { key, keep_first, keep_last, check_digit: r.check_digit, canonicalize }
-            });
+            let transform = canonicalize(r.canonicalize, report)
+                .zip(key(r.key, report))
+                .filter(|_| kept_is_fine)
+                .map(|(canonicalize, key)| Transform::CryptoReplaceFfxFpe { key, keep_first, keep_last, check_digit: r.check_digit, canonicalize });
             (common, transform)
         }
         typed::Rule::DateShift(r) => {
             let context = r.context.and_then(|context| context.join_domain).and_then(|domain| join_domain(domain, report));
             let key = key(r.key, report);
-            let transform = key.zip(context).zip(r.max_days).map(|((key, context_join_domain), max_days)| Transform::DateShift { key, context_join_domain, max_days });
+            let transform =
+                key.zip(context).zip(r.max_days).map(|((key, context_join_domain), max_days)| Transform::DateShift { key, context_join_domain, max_days });
             (common!(r), transform)
         }
         typed::Rule::CharacterMask(r) => {

@@ -113,7 +113,9 @@ fn valid_values(values: &Spanned<Any>, data_type: &DataType, report: &mut Report
     let mut texts = Vec::with_capacity(list.len());
     for item in list {
         match &item.value {
-            Any::Text(text) if *data_type == DataType::String || text.parse::<i64>().is_ok_and(|number| number.to_string() == *text) => texts.push(text.clone()),
+            Any::Text(text) if *data_type == DataType::String || text.parse::<i64>().is_ok_and(|number| number.to_string() == *text) => {
+                texts.push(text.clone())
+            }
             Any::Text(_) => return wrong(item.span, "this is not an integer as it is written", "decimal digits without leading zeros", report),
             _ => return wrong(item.span, "a valid value is one value", "`[A, B]`", report),
         }

@@ -13,7 +13,9 @@ pub(crate) fn schema(typed: Contract, report: &mut Report) -> Option<Schema> {
     let count = objects.value.len();
     if count != 1 && !touched(report, objects.span) {
         let message = format!("`schema` has {count} objects");
-        report.push(Diagnostic::new(codes::ONE_SCHEMA_OBJECT, objects.span, message).help("one file describes one dataset: one object, other objects in other files"));
+        report.push(
+            Diagnostic::new(codes::ONE_SCHEMA_OBJECT, objects.span, message).help("one file describes one dataset: one object, other objects in other files"),
+        );
     }
     let Spanned { value: object, span } = objects.value.into_iter().next()?;
     misplaced(object.custom_properties.as_deref(), report);
@@ -115,7 +117,10 @@ fn custom_properties(list: Vec<CustomProperty>, report: &mut Report) -> Custom {
                 Ok(base) if (0..=9900).contains(&base) => custom.year_base = Some(Spanned { value: base, span: text.span }),
                 _ => {
                     let message = "`yearBase` is not a year";
-                    report.push(Diagnostic::new(codes::YEAR_BASE, text.span, message).help("the first year that two digits can mean, 0 to 9900: `1900` gives 1900 to 1999"));
+                    report.push(
+                        Diagnostic::new(codes::YEAR_BASE, text.span, message)
+                            .help("the first year that two digits can mean, 0 to 9900: `1900` gives 1900 to 1999"),
+                    );
                 }
             },
             other => {
@@ -336,12 +341,7 @@ fn number(physical: Option<&Spanned<String>>, format: Option<&Spanned<String>>, 
     }
 }
 
-fn date_format(
-    format: Option<&Spanned<String>>,
-    year_base: Option<&Spanned<i32>>,
-    default: fn() -> CompiledFormat,
-    report: &mut Report,
-) -> Option<DateFormat> {
+fn date_format(format: Option<&Spanned<String>>, year_base: Option<&Spanned<i32>>, default: fn() -> CompiledFormat, report: &mut Report) -> Option<DateFormat> {
     let base = year_base.map_or(DateFormat::JDK_YEAR_BASE, |base| base.value);
     let compiled = match format {
         None => default(),
