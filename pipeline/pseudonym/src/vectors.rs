@@ -302,8 +302,11 @@ fn siv_openssl() {
     println!("SIV/openssl.txt: {counts}");
 }
 
+/// Ciphertext and tag of the message, and what the message opens to as a ciphertext under the given tag.
+type Gcm = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+
 /// `None`: of a shape that is never used here.
-fn gcm(key: &[u8], iv: &[u8], aad: &[u8], message: &[u8], tag: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Option<Vec<u8>>)> {
+fn gcm(key: &[u8], iv: &[u8], aad: &[u8], message: &[u8], tag: &[u8]) -> Option<Gcm> {
     let cipher = Aes256Gcm::new_from_slice(key).ok()?;
     let nonce = Nonce::try_from(iv).ok()?;
     let tag = Tag::try_from(tag).ok()?;
