@@ -6,9 +6,9 @@ use crate::error::{Culprit, Error, Failure, Result};
 use crate::plan::Plan;
 use crate::store::Stores;
 use perimeter_contract::job::{Key, Provider, Uri};
+use perimeter_pseudonym::RootKey;
 use perimeter_pseudonym::keyring::{KeyError, KeyringFile, Purpose, create_keyring, unwrap_root};
 use perimeter_pseudonym::kms::{AwsKms, Kms, KmsError, LocalKms};
-use perimeter_pseudonym::RootKey;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -89,9 +89,11 @@ pub async fn read(uri: &Uri, stores: &Arc<Stores>) -> Result<Option<KeyringFile>
     let (blocking, place) = (Arc::clone(stores), uri.clone());
     let bytes = tokio::task::spawn_blocking(move || blocking.read_all(&place, KEYRING_BYTES)).await.map_err(|_| stopped())?;
     match bytes {
-        Ok(bytes) => KeyringFile::parse(&bytes)
-            .map(Some)
-            .map_err(|error| Failure::new(Culprit::File, "malformed-keyring", format!("{}: {error}", uri.0)).help("restore the file from its backup; a keyring cannot be repaired by hand").into()),
+        Ok(bytes) => KeyringFile::parse(&bytes).map(Some).map_err(|error| {
+            Failure::new(Culprit::File, "malformed-keyring", format!("{}: {error}", uri.0))
+                .help("restore the file from its backup; a keyring cannot be repaired by hand")
+                .into()
+        }),
         Err(Error::Failed(failure)) if failure.code == "input-not-found" => Ok(None),
         Err(error) => Err(error),
     }
@@ -109,7 +111,8 @@ pub async fn create(uri: &Uri, by: &Provider, stores: &Arc<Stores>) -> Result<Ke
     if *by == Provider::Local
         && let Some(folder) = Path::new(&uri.0).parent()
     {
-        std::fs::create_dir_all(folder).map_err(|error| Failure::new(Culprit::Denied, "unwritable-keyring", format!("the folder of {} cannot be made", uri.0)).because(error))?;
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::new(Culprit::Denied, "unwritable-keyring", format!("the folder of {} cannot be made", uri.0)).because(error))?;
     }
     let kms = match by {
         Provider::Local => local(uri, LocalKms::open_or_create)?,
@@ -119,7 +122,9 @@ pub async fn create(uri: &Uri, by: &Provider, stores: &Arc<Stores>) -> Result<Ke
     let (blocking, place, bytes) = (Arc::clone(stores), uri.clone(), file.to_bytes());
     let written = tokio::task::spawn_blocking(move || blocking.put_if_absent(&place, bytes)).await.map_err(|_| stopped())??;
     if !written {
-        return Err(Failure::new(Culprit::File, "keyring-exists", format!("there is a keyring at {} already", uri.0)).help("a keyring is never overwritten: its tokens would be lost; choose another place").into());
+        return Err(Failure::new(Culprit::File, "keyring-exists", format!("there is a keyring at {} already", uri.0))
+            .help("a keyring is never overwritten: its tokens would be lost; choose another place")
+            .into());
     }
     Ok(file)
 }
@@ -133,7 +138,12 @@ fn keyring_id(uri: &Uri) -> String {
 
 fn local(uri: &Uri, open: impl FnOnce(&Path) -> Result<LocalKms, KmsError>) -> Result<Box<dyn Kms>> {
     if uri.0.contains("://") {
-        return Err(Failure::new(Culprit::File, "local-keyring-place", format!("{}: a keyring of the local provider stands on local disk, beside its key file", uri.0)).into());
+        return Err(Failure::new(
+            Culprit::File,
+            "local-keyring-place",
+            format!("{}: a keyring of the local provider stands on local disk, beside its key file", uri.0),
+        )
+        .into());
     }
     let kms = open(&LocalKms::key_file(Path::new(&uri.0))).map_err(|error| key_failure(&KeyError::Kms(error), uri))?;
     Ok(Box::new(kms))
@@ -148,9 +158,15 @@ async fn provider(by: &Provider, keyring: &Uri) -> Result<Box<dyn Kms>> {
 
 fn key_failure(error: &KeyError, keyring: &Uri) -> Error {
     let (culprit, code, help) = match error {
-        KeyError::Kms(KmsError::Denied { .. }) => (Culprit::Denied, "kms-denied", "the role of this process needs kms:GenerateDataKey, kms:Encrypt and kms:Decrypt on the key, and the key must be enabled"),
+        KeyError::Kms(KmsError::Denied { .. }) => (
+            Culprit::Denied,
+            "kms-denied",
+            "the role of this process needs kms:GenerateDataKey, kms:Encrypt and kms:Decrypt on the key, and the key must be enabled",
+        ),
         KeyError::Kms(KmsError::Unavailable { .. }) => (Culprit::Outside, "kms-unavailable", "run again; if it stays, check the endpoint and the region"),
-        KeyError::Kms(KmsError::Rejected) => (Culprit::Denied, "kms-rejected", "the keyring was not made with this KMS key, or was altered: restore it from its backup"),
+        KeyError::Kms(KmsError::Rejected) => {
+            (Culprit::Denied, "kms-rejected", "the keyring was not made with this KMS key, or was altered: restore it from its backup")
+        }
         KeyError::Commitment { .. } => (Culprit::Denied, "key-commitment", "the keyring was altered: restore it from its backup"),
         KeyError::Kms(KmsError::KeyFile { .. }) => (Culprit::File, "key-file", "the key file of the local provider stands beside the keyring, mode 0600"),
         _ => (Culprit::File, "key-unusable", "see `perimeter keys list` for the keyring's versions"),

@@ -60,7 +60,11 @@ pub async fn parse(context: &SessionContext, sql: &str, sources: &[&str]) -> Res
     });
     walked.map_err(|error| NotAQuery::Sql(error.strip_backtrace()))?;
     if let Some(table) = stranger {
-        return Err(NotAQuery::Unsupported(Unsupported { code: "unknown-table", what: format!("the table {table}"), help: "prepare reads the job's sources and nothing else" }));
+        return Err(NotAQuery::Unsupported(Unsupported {
+            code: "unknown-table",
+            what: format!("the table {table}"),
+            help: "prepare reads the job's sources and nothing else",
+        }));
     }
     let lineage = lineage::trace(&plan).map_err(NotAQuery::Unsupported)?;
     Ok(Query { plan, lineage })
@@ -80,7 +84,10 @@ pub struct Prepared {
 pub async fn prepare(plan: &Plan, context: SessionContext, checked: Checked) -> Result<Prepared> {
     let job = &plan.contract.job;
     let names: Vec<&str> = job.sources.iter().map(|source| source.name.as_str()).collect();
-    let fault = || Failure::new(Culprit::Outside, "plan-changed", "the query over the checked sources is not the one that was planned").help("this is a fault of the tool: report it");
+    let fault = || {
+        Failure::new(Culprit::Outside, "plan-changed", "the query over the checked sources is not the one that was planned")
+            .help("this is a fault of the tool: report it")
+    };
     let query = parse(&context, &text(job), &names).await.map_err(|_| fault())?;
     let same = query.lineage.rows == plan.rows && query.lineage.columns.iter().eq(plan.columns.iter().map(|column| &column.lineage));
     if !same {

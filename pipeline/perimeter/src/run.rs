@@ -193,7 +193,10 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, rows_written: u64
     let job = &plan.contract.job;
     let digest = |file: &perimeter_contract::SourceFile| hex::encode(file.sha256);
     let of_kind = |kind: &str| plan.contract.sources.files.iter().find(|file| file.kind == kind).map(digest).unwrap_or_default();
-    let schemas = job.sources.iter().filter_map(|source| plan.contract.sources.files.get(source.schema.span.file as usize).map(|file| (source.name.clone(), digest(file))));
+    let schemas = job
+        .sources
+        .iter()
+        .filter_map(|source| plan.contract.sources.files.get(source.schema.span.file as usize).map(|file| (source.name.clone(), digest(file))));
     let mut inputs = Vec::new();
     for ((source, input), rows) in job.sources.iter().zip(&plan.inputs).zip(&tally.file_rows) {
         let mut digest = KeyedUri::new(keys.root(&job.quarantine.key)?);
@@ -202,7 +205,10 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, rows_written: u64
             inputs.push(seal::Input { source: source.name.clone(), uri, bytes: file.size_bytes, etag: file.etag.clone(), sha256: None, rows });
         }
     }
-    let figures = BTreeMap::from([("fraction".to_owned(), tally.rejected_fraction().into()), ("allowed".to_owned(), plan.contract.policy.gates.max_rejected_fraction.into())]);
+    let figures = BTreeMap::from([
+        ("fraction".to_owned(), tally.rejected_fraction().into()),
+        ("allowed".to_owned(), plan.contract.policy.gates.max_rejected_fraction.into()),
+    ]);
     Ok(seal::Facts {
         development: true,
         run: seal::Run {
@@ -215,7 +221,12 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, rows_written: u64
         contract: seal::ContractFiles {
             job_sha256: of_kind("Job"),
             schemas_sha256: schemas.collect(),
-            policy: seal::PolicyFile { name: plan.contract.policy.name.clone(), version: plan.contract.policy.version, sha256: of_kind("Policy"), approvals: Vec::new() },
+            policy: seal::PolicyFile {
+                name: plan.contract.policy.name.clone(),
+                version: plan.contract.policy.version,
+                sha256: of_kind("Policy"),
+                approvals: Vec::new(),
+            },
         },
         keys: keys.facts().into_iter().map(|key| seal::KeyVersion { name: key.name, keyring: key.keyring, version: key.version }).collect(),
         inputs,

@@ -36,8 +36,8 @@ pub(super) struct Global {
     #[arg(long, global = true)]
     pub(super) json: bool,
     /// Rows per batch; changes nothing but speed and memory
-    #[arg(long, global = true, hide = true, env = "PERIMETER_BATCH_ROWS", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
-    batch_rows: u32,
+    #[arg(long, global = true, hide = true, env = "PERIMETER_BATCH_ROWS", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    batch_rows: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -122,8 +122,8 @@ pub(super) enum FileKind {
 
 impl Global {
     pub(super) fn limits(&self) -> Limits {
-        let by_default = Limits::default();
-        Limits { memory_bytes: self.memory_limit, threads: self.threads.map_or(by_default.threads, usize::from), batch_rows: self.batch_rows as usize }
+        let limits = Limits::new(self.memory_limit, self.threads.map(usize::from));
+        Limits { batch_rows: self.batch_rows.map_or(limits.batch_rows, |rows| rows as usize), ..limits }
     }
 
     pub(super) fn parameters(&self) -> BTreeMap<String, String> {

@@ -85,7 +85,9 @@ async fn run(global: &Global, job: &Path) -> Done {
     let sealed = sealed?;
     let manifest = sealed.manifest();
     if global.json {
-        return result_json(&json!({"manifest": sealed.manifest_uri().0, "run": manifest.run.id, "rows": manifest.rows, "rejections": manifest.rejections, "shards": manifest.shards.len()}));
+        return result_json(
+            &json!({"manifest": sealed.manifest_uri().0, "run": manifest.run.id, "rows": manifest.rows, "rejections": manifest.rejections, "shards": manifest.shards.len()}),
+        );
     }
     say(&format!(
         "sealed: {} rows read, {} rejected, {} written as {} records in {} shards{}\n",
@@ -115,7 +117,11 @@ async fn check(global: &Global, job: &Path) -> Done {
     let tally = run::check(&planned, &services).await;
     drop(drawn);
     let tally = tally?;
-    if global.json { result_json(&tally_json(&planned, &tally))? } else { result(&tally_text(&tally))? }
+    if global.json {
+        result_json(&tally_json(&planned, &tally))?
+    } else {
+        result(&tally_text(&tally))?
+    }
     Ok(run::gate(&planned, &tally)?)
 }
 
@@ -169,7 +175,11 @@ async fn verify(global: &Global, manifest: String) -> Done {
     let services = Services::new(global.limits());
     let manifest = uri(&manifest)?;
     let report = blocking(move || seal::verify(&services.stores, &manifest)).await?;
-    if global.json { result_json(&json!(report))? } else { result(&format!("{report}\n"))? }
+    if global.json {
+        result_json(&json!(report))?
+    } else {
+        result(&format!("{report}\n"))?
+    }
     Ok(report.into_result()?)
 }
 
@@ -187,7 +197,9 @@ async fn list(global: &Global, keyring: &str) -> Done {
     match keys::read(&place, &services.stores).await? {
         Some(file) => show_keyring(global, &place, &file),
         None => Err(Ended::Failed(
-            crate::error::Failure::new(crate::error::Culprit::File, "keyring-not-found", format!("there is no keyring at {}", place.0)).help("make it with `perimeter keys create`").into(),
+            crate::error::Failure::new(crate::error::Culprit::File, "keyring-not-found", format!("there is no keyring at {}", place.0))
+                .help("make it with `perimeter keys create`")
+                .into(),
         )),
     }
 }

@@ -15,6 +15,11 @@ use std::process::ExitCode;
 
 /// Runs one command and shows what came of it.
 pub fn main(cli: Cli) -> ExitCode {
+    // A panic's payload can quote the cell that caused it; where it happened is all that anyone may see.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map_or_else(|| "an unknown place".to_owned(), |place| format!("{}:{}", place.file(), place.line()));
+        let _ = writeln!(io::stderr(), "a fault of the tool at {place}; its message may quote the data and is not shown");
+    }));
     arguments::log(&cli.global);
     let json = cli.global.json;
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(cli.global.limits().threads).enable_all().build() {

@@ -17,7 +17,8 @@ impl Drawn {
     pub(super) fn new(progress: Arc<Progress>, quiet: bool) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let thread = (!quiet).then(|| std::thread::spawn(move || if io::stderr().is_terminal() { bar(&progress, &stopped) } else { lines(&progress, &stopped) }));
+        let thread =
+            (!quiet).then(|| std::thread::spawn(move || if io::stderr().is_terminal() { bar(&progress, &stopped) } else { lines(&progress, &stopped) }));
         Self { stop, thread }
     }
 }

@@ -11,7 +11,10 @@ pub(super) fn failure(error: &Error, json: bool) -> String {
         (Error::Contract(diagnostics), true) => format!("{}\n", json!({"exit": error.exit_code(), "diagnostics": diagnostics.to_json()})),
         (Error::Failed(failure), false) => text(failure),
         (Error::Failed(failure), true) => {
-            format!("{}\n", json!({"exit": error.exit_code(), "code": failure.code, "message": failure.message, "help": failure.help, "cause": failure.source.as_ref().map(ToString::to_string)}))
+            format!(
+                "{}\n",
+                json!({"exit": error.exit_code(), "code": failure.code, "message": failure.message, "help": failure.help, "cause": failure.source.as_ref().map(ToString::to_string)})
+            )
         }
     }
 }

@@ -38,12 +38,19 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        Self { memory_bytes: 2 << 30, threads, batch_rows: 8192 }
+        Self::new(2 << 30, None)
     }
 }
 
 impl Limits {
+    /// Limits for a memory limit and, if given, a number of threads (else the processor's).
+    pub fn new(memory_bytes: usize, threads: Option<usize>) -> Self {
+        let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get));
+        // Large batches make merges cheaper; with little memory they would make them impossible.
+        let batch_rows = if memory_bytes >= 1 << 30 { 32_768 } else { 8_192 };
+        Self { memory_bytes, threads, batch_rows }
+    }
+
     /// Tokens of values seen before, in all partitions together.
     pub fn cache_bytes(&self) -> usize {
         self.memory_bytes / 8
@@ -65,7 +72,11 @@ impl Limits {
 /// # Errors
 /// The runtime cannot be built (no temporary directory).
 pub fn session(limits: &Limits) -> datafusion::common::Result<SessionContext> {
-    let mut config = SessionConfig::new().with_target_partitions(limits.threads.max(1)).with_batch_size(limits.batch_rows).with_information_schema(false).with_collect_statistics(false);
+    let mut config = SessionConfig::new()
+        .with_target_partitions(limits.threads.max(1))
+        .with_batch_size(limits.batch_rows)
+        .with_information_schema(false)
+        .with_collect_statistics(false);
     let options = config.options_mut();
     // A hash join cannot spill; a sort-merge join can.
     options.optimizer.prefer_hash_join = false;

@@ -8,7 +8,7 @@ use super::Limits;
 use super::failure::FirstFailure;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
-use crate::pseudonymize::{Pseudonymized, TIE_COLUMN, sort_columns};
+use crate::pseudonymize::{ORDER_COLUMN, Pseudonymized, TIE_COLUMN, sort_columns};
 use crate::shape::{Layout, SHARD_COLUMN};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::common::{Result as EngineResult, ScalarValue, SplitPoint};
@@ -63,8 +63,9 @@ fn exchange_and_sort(rows: Arc<dyn ExecutionPlan>, plan: &Plan, shards: &[Range<
         Ok(PhysicalSortExpr { expr: Arc::new(Column::new_with_schema(name, &schema)?), options: SortOptions { descending: false, nulls_first: false } })
     };
     let shard = ascending(SHARD_COLUMN)?;
-    let names = sort_columns(plan).into_iter().chain([TIE_COLUMN]);
-    let order = std::iter::once(Ok(shard.clone())).chain(names.map(ascending)).collect::<EngineResult<Vec<_>>>()?;
+    let tie = schema.column_with_name(TIE_COLUMN).map(|_| TIE_COLUMN);
+    let names = std::iter::once(ORDER_COLUMN).chain(sort_columns(plan)).chain(tie);
+    let order = names.map(ascending).collect::<EngineResult<Vec<_>>>()?;
     let exchanged: Arc<dyn ExecutionPlan> = if let Some(key) = LexOrdering::new([shard])
         && (shards.len() > 1 || rows.properties().partitioning.partition_count() > 1)
     {

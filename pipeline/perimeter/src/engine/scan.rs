@@ -117,9 +117,11 @@ impl CheckedSource {
             }
             counts
         };
-        let quarantine = self.quarantine.as_ref().filter(|_| counts).map(|to| -> Result<_> {
-            Ok(QuarantineWriter::new(&self.stores, to.keys.root(&to.key)?, &to.folder, &to.run_id, &self.source.name, number))
-        });
+        let quarantine = self
+            .quarantine
+            .as_ref()
+            .filter(|_| counts)
+            .map(|to| -> Result<_> { Ok(QuarantineWriter::new(&self.stores, to.keys.root(&to.key)?, &to.folder, &to.run_id, &self.source.name, number)) });
         let mut unit = UnitSink { counts, emit, quarantine: quarantine.transpose()?, progress: &self.progress };
         let ingest = Ingest { stores: &self.stores, source: &self.source, files: &self.files, projection, batch_rows: self.batch_rows };
         let tally = read::ingest_unit(&ingest, &self.units[number], &mut unit).and_then(|tally| {
@@ -155,7 +157,9 @@ impl CheckedSource {
             return Err(error);
         }
         let counted = states.units.iter().map(|state| if let UnitState::Counted(tally) = state { Some(tally.clone()) } else { None });
-        counted.collect::<Option<Vec<_>>>().ok_or_else(|| Failure::new(Culprit::Outside, "unit-not-read", format!("source {} was not read to its end", self.source.name)).into())
+        counted
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(|| Failure::new(Culprit::Outside, "unit-not-read", format!("source {} was not read to its end", self.source.name)).into())
     }
 }
 
@@ -196,7 +200,13 @@ impl TableProvider for CheckedTable {
         TableType::Base
     }
 
-    async fn scan(&self, state: &dyn Session, projection: Option<&Vec<usize>>, _filters: &[Expr], _limit: Option<usize>) -> EngineResult<Arc<dyn ExecutionPlan>> {
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        _limit: Option<usize>,
+    ) -> EngineResult<Arc<dyn ExecutionPlan>> {
         let projection = projection.cloned().unwrap_or_else(|| (0..self.0.schema.fields().len()).collect());
         let partitions = state.config().target_partitions().min(self.0.units.len()).max(1);
         Ok(Arc::new(CheckedScan::new(Arc::clone(&self.0), projection, partitions)?))
@@ -215,7 +225,12 @@ pub struct CheckedScan {
 impl CheckedScan {
     fn new(source: Arc<CheckedSource>, projection: Vec<usize>, partitions: usize) -> EngineResult<Self> {
         let schema = Arc::new(source.schema.project(&projection)?);
-        let properties = PlanProperties::new(EquivalenceProperties::new(schema), Partitioning::UnknownPartitioning(partitions), EmissionType::Incremental, Boundedness::Bounded);
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(schema),
+            Partitioning::UnknownPartitioning(partitions),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
         Ok(Self { source, projection: projection.into(), next: Arc::default(), properties: Arc::new(properties) })
     }
 }
@@ -309,7 +324,9 @@ impl Checked {
                 progress: Arc::clone(&services.progress),
             };
             let checked = CheckedSource::new(source.clone(), input.files.clone(), input.units.clone(), reading);
-            context.register_table(TableReference::bare(source.name.as_str()), Arc::new(CheckedTable(Arc::clone(&checked)))).map_err(|error| failure.explain(&error))?;
+            context
+                .register_table(TableReference::bare(source.name.as_str()), Arc::new(CheckedTable(Arc::clone(&checked))))
+                .map_err(|error| failure.explain(&error))?;
             sources.push(checked);
         }
         Ok(Self { sources, failure })
@@ -320,7 +337,8 @@ impl Checked {
     /// # Errors
     /// What reading can fail with; the failure of the earliest unit.
     pub fn finish(&self, threads: usize) -> Result<Tally> {
-        let left: Vec<(usize, usize)> = self.sources.iter().enumerate().flat_map(|(index, source)| source.untouched().into_iter().map(move |unit| (index, unit))).collect();
+        let left: Vec<(usize, usize)> =
+            self.sources.iter().enumerate().flat_map(|(index, source)| source.untouched().into_iter().map(move |unit| (index, unit))).collect();
         let next = AtomicUsize::new(0);
         let errors = Mutex::new(BTreeMap::new());
         std::thread::scope(|scope| {

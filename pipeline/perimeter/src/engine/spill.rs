@@ -56,7 +56,13 @@ impl TempFileFactory for EncryptedSpills {
             return Err(DataFusionError::ResourcesExhausted("too many spill files for one key".to_owned()));
         }
         let file = NamedTempFile::new_in(self.directory.path())?;
-        Ok(Arc::new(EncryptedSpill { cipher: Arc::clone(&self.cipher), number, file, _directory: Arc::clone(&self.directory), size_bytes: Arc::new(AtomicU64::new(0)) }))
+        Ok(Arc::new(EncryptedSpill {
+            cipher: Arc::clone(&self.cipher),
+            number,
+            file,
+            _directory: Arc::clone(&self.directory),
+            size_bytes: Arc::new(AtomicU64::new(0)),
+        }))
     }
 }
 
@@ -81,7 +87,13 @@ impl SpillFile for EncryptedSpill {
     }
 
     fn read_stream(&self) -> Result<Pin<Box<dyn Stream<Item = Result<Bytes>> + Send>>> {
-        let frames = Frames { cipher: Arc::clone(&self.cipher), number: self.number, frame: 0, file: BufReader::with_capacity(FRAME_BYTES, self.file.reopen()?), done: false };
+        let frames = Frames {
+            cipher: Arc::clone(&self.cipher),
+            number: self.number,
+            frame: 0,
+            file: BufReader::with_capacity(FRAME_BYTES, self.file.reopen()?),
+            done: false,
+        };
         Ok(Box::pin(futures::stream::try_unfold(frames, |mut frames| async move {
             let (frames, bytes) = tokio::task::spawn_blocking(move || {
                 let bytes = frames.next();

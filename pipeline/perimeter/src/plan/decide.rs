@@ -110,8 +110,15 @@ fn as_it_is(name: &str, sources: &[(&SourceColumn, &Column, &Rule)], query: Span
         let same_domain = rule.transform.key().is_none() || domain(other_from, other) == domain(from, column);
         if other_rule.name != rule.name || !same_domain {
             return Err(vec![
-                Diagnostic::new("conflicting-rules", query, format!("`{name}` brings {from} and {other_from} together, but the policy treats them apart (rules \"{}\" and \"{}\")", rule.name, other_rule.name))
-                    .help("give both columns the same semanticType and joinDomain, or select them into columns of their own"),
+                Diagnostic::new(
+                    "conflicting-rules",
+                    query,
+                    format!(
+                        "`{name}` brings {from} and {other_from} together, but the policy treats them apart (rules \"{}\" and \"{}\")",
+                        rule.name, other_rule.name
+                    ),
+                )
+                .help("give both columns the same semanticType and joinDomain, or select them into columns of their own"),
             ]);
         }
     }
@@ -126,7 +133,13 @@ fn as_it_is(name: &str, sources: &[(&SourceColumn, &Column, &Rule)], query: Span
 }
 
 /// A computed column: kept when all it is made of is kept, else a `derivedFrom` rule must cover every sensitive source.
-fn computed(contract: &Contract, name: &str, lineage: &ColumnLineage, sources: &[(&SourceColumn, &Column, &Rule)], query: Span) -> Result<Decision, Vec<Diagnostic>> {
+fn computed(
+    contract: &Contract,
+    name: &str,
+    lineage: &ColumnLineage,
+    sources: &[(&SourceColumn, &Column, &Rule)],
+    query: Span,
+) -> Result<Decision, Vec<Diagnostic>> {
     let semantic_types: BTreeSet<String> = sources.iter().filter_map(|(_, column, _)| column.semantic_type.clone()).collect();
     let own = JoinDomain::Own(format!("{name} of {}", lineage.from.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")));
     let sensitive: Vec<_> = sources.iter().filter(|(_, _, rule)| rule.transform != Transform::Keep).collect();
@@ -138,18 +151,32 @@ fn computed(contract: &Contract, name: &str, lineage: &ColumnLineage, sources: &
         let rest = Match { semantic_type: Vec::new(), derived_from: Vec::new(), ..rule.matches.clone() };
         facts_match(&rest, column)
     };
-    let rule = contract.policy.rules.iter().find(|rule| sensitive.iter().any(|(_, column, _)| covers(rule, column)) && sensitive.iter().all(|(_, column, _)| others(rule, column)));
+    let rule = contract
+        .policy
+        .rules
+        .iter()
+        .find(|rule| sensitive.iter().any(|(_, column, _)| covers(rule, column)) && sensitive.iter().all(|(_, column, _)| others(rule, column)));
     let uncovered: Vec<_> = sensitive.iter().filter(|(_, column, _)| rule.is_none_or(|rule| !covers(rule, column))).collect();
     match (rule, uncovered.as_slice()) {
-        (Some(rule), []) => {
-            Ok(Decision { rule: Some(rule.name.clone()), transform: rule.transform.clone(), nulls: rule.nulls, join_domain: own, semantic_types, span: rule.span })
-        }
+        (Some(rule), []) => Ok(Decision {
+            rule: Some(rule.name.clone()),
+            transform: rule.transform.clone(),
+            nulls: rule.nulls,
+            join_domain: own,
+            semantic_types,
+            span: rule.span,
+        }),
         _ => {
             let from = uncovered.iter().map(|(from, column, _)| format!("{from} ({})", describe(column))).collect::<Vec<_>>().join(", ");
-            let types = sensitive.iter().filter_map(|(_, column, _)| column.semantic_type.clone()).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
+            let types =
+                sensitive.iter().filter_map(|(_, column, _)| column.semantic_type.clone()).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
             Err(vec![
-                Diagnostic::new("derived-not-covered", query, format!("`{name}` is computed from {from}, and no rule of policy {} says what may happen to that", contract.policy.name))
-                    .help(format!("add a rule to the policy: `{{name: …, match: {{derivedFrom: [{types}]}}, transform: …}}`, or leave `{name}` out of `prepare`")),
+                Diagnostic::new(
+                    "derived-not-covered",
+                    query,
+                    format!("`{name}` is computed from {from}, and no rule of policy {} says what may happen to that", contract.policy.name),
+                )
+                .help(format!("add a rule to the policy: `{{name: …, match: {{derivedFrom: [{types}]}}, transform: …}}`, or leave `{name}` out of `prepare`")),
             ])
         }
     }

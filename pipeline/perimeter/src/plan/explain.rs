@@ -153,7 +153,8 @@ pub fn text(plan: &Plan) -> String {
     let _ = writeln!(out, "digest    {}", hex(&plan.digest()));
     for (source, input) in job.sources.iter().zip(&plan.inputs) {
         let bytes: u64 = input.files.iter().map(|file| file.size_bytes).sum();
-        let _ = writeln!(out, "source    {}: {} file(s), {bytes} bytes, {} unit(s) of work, {}", source.name, input.files.len(), input.units.len(), source.uri.0);
+        let _ =
+            writeln!(out, "source    {}: {} file(s), {bytes} bytes, {} unit(s) of work, {}", source.name, input.files.len(), input.units.len(), source.uri.0);
     }
     for name in plan.key_names() {
         if let Some(key) = job.keys.get(name) {
@@ -181,7 +182,11 @@ pub fn text(plan: &Plan) -> String {
             let _ = writeln!(out, "  {column} ({})", format!("{influence:?}").to_lowercase());
         }
     }
-    let _ = writeln!(out, "\nrejected  at most {} of the rows, else nothing is published; they go encrypted to {}", plan.contract.policy.gates.max_rejected_fraction, job.quarantine.uri.0);
+    let _ = writeln!(
+        out,
+        "\nrejected  at most {} of the rows, else nothing is published; they go encrypted to {}",
+        plan.contract.policy.gates.max_rejected_fraction, job.quarantine.uri.0
+    );
     let buckets = if job.shape.buckets.is_empty() { "one example per row".to_owned() } else { format!("sequences in buckets {:?}", job.shape.buckets) };
     let _ = writeln!(out, "shape     {buckets}, {} shard(s), {}", plan.shards, job.sink.options);
     let _ = writeln!(out, "sink      {}", job.sink.uri.0);

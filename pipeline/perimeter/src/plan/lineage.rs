@@ -123,7 +123,12 @@ impl Walk {
                 }
                 let source = scan.table_name.table();
                 let fields = scan.projected_schema.fields().iter();
-                Ok(fields.map(|field| ColumnLineage { from: BTreeSet::from([SourceColumn { source: source.to_owned(), column: field.name().clone() }]), computed: false }).collect())
+                Ok(fields
+                    .map(|field| ColumnLineage {
+                        from: BTreeSet::from([SourceColumn { source: source.to_owned(), column: field.name().clone() }]),
+                        computed: false,
+                    })
+                    .collect())
             }
             LogicalPlan::Projection(projection) => {
                 let input = self.plan(&projection.input)?;
@@ -177,7 +182,9 @@ impl Walk {
                 self.rows.extend(columns.iter().flat_map(|column| &column.from).map(|from| (from.clone(), RowInfluence::Group)));
                 Ok(columns)
             }
-            LogicalPlan::Distinct(Distinct::On(_)) => unsupported("unsupported-plan", "DISTINCT ON", "which row it keeps depends on the order of the input; use GROUP BY with min or max"),
+            LogicalPlan::Distinct(Distinct::On(_)) => {
+                unsupported("unsupported-plan", "DISTINCT ON", "which row it keeps depends on the order of the input; use GROUP BY with min or max")
+            }
             LogicalPlan::Sort(sort) => {
                 if sort.fetch.is_some() {
                     return unsupported("nondeterministic-query", "LIMIT", ORDER_HELP);
@@ -206,11 +213,23 @@ impl Walk {
             LogicalPlan::EmptyRelation(empty) => Ok(vec![ColumnLineage { from: BTreeSet::new(), computed: true }; empty.schema.fields().len()]),
             LogicalPlan::Values(values) => Ok(vec![ColumnLineage { from: BTreeSet::new(), computed: true }; values.schema.fields().len()]),
             LogicalPlan::Limit(_) => unsupported("nondeterministic-query", "LIMIT", ORDER_HELP),
-            LogicalPlan::Window(_) => unsupported("nondeterministic-query", "a window function", "window functions are not available in this version: use features such as secondsSincePrevious, or GROUP BY"),
+            LogicalPlan::Window(_) => unsupported(
+                "nondeterministic-query",
+                "a window function",
+                "window functions are not available in this version: use features such as secondsSincePrevious, or GROUP BY",
+            ),
             LogicalPlan::Unnest(_) => unsupported("unsupported-plan", "UNNEST", "nested columns are not available in this version"),
             LogicalPlan::RecursiveQuery(_) => unsupported("unsupported-plan", "a recursive query", "join the sources instead"),
-            LogicalPlan::Repartition(_) | LogicalPlan::Subquery(_) | LogicalPlan::Extension(_) => unsupported("unsupported-plan", "a plan node that SQL does not make", "this is a fault of the tool: report it"),
-            LogicalPlan::Statement(_) | LogicalPlan::Explain(_) | LogicalPlan::Analyze(_) | LogicalPlan::Dml(_) | LogicalPlan::Ddl(_) | LogicalPlan::Copy(_) | LogicalPlan::DescribeTable(_) => {
+            LogicalPlan::Repartition(_) | LogicalPlan::Subquery(_) | LogicalPlan::Extension(_) => {
+                unsupported("unsupported-plan", "a plan node that SQL does not make", "this is a fault of the tool: report it")
+            }
+            LogicalPlan::Statement(_)
+            | LogicalPlan::Explain(_)
+            | LogicalPlan::Analyze(_)
+            | LogicalPlan::Dml(_)
+            | LogicalPlan::Ddl(_)
+            | LogicalPlan::Copy(_)
+            | LogicalPlan::DescribeTable(_) => {
                 unsupported("not-a-query", "a statement that is not a query", "prepare takes a single SELECT over the job's sources")
             }
         }
@@ -240,9 +259,16 @@ impl Walk {
             }
             Expr::Alias(alias) => self.expr(&alias.expr, scope),
             Expr::Literal(_, _) => Ok(ColumnLineage::computed_from([])),
-            Expr::Not(e) | Expr::IsNotNull(e) | Expr::IsNull(e) | Expr::IsTrue(e) | Expr::IsFalse(e) | Expr::IsUnknown(e) | Expr::IsNotTrue(e) | Expr::IsNotFalse(e) | Expr::IsNotUnknown(e) | Expr::Negative(e) => {
-                self.all([e], scope)
-            }
+            Expr::Not(e)
+            | Expr::IsNotNull(e)
+            | Expr::IsNull(e)
+            | Expr::IsTrue(e)
+            | Expr::IsFalse(e)
+            | Expr::IsUnknown(e)
+            | Expr::IsNotTrue(e)
+            | Expr::IsNotFalse(e)
+            | Expr::IsNotUnknown(e)
+            | Expr::Negative(e) => self.all([e], scope),
             Expr::BinaryExpr(binary) => self.all([&binary.left, &binary.right], scope),
             Expr::Like(like) | Expr::SimilarTo(like) => self.all([&like.expr, &like.pattern], scope),
             Expr::Between(between) => self.all([&between.expr, &between.low, &between.high], scope),
@@ -261,7 +287,11 @@ impl Walk {
             Expr::TryCast(cast) => self.all([&cast.expr], scope),
             Expr::ScalarFunction(call) => {
                 if call.func.signature().volatility != Volatility::Immutable {
-                    return unsupported("nondeterministic-query", format!("the function {}", call.func.name()), "its result changes from run to run: pass the value as a job parameter");
+                    return unsupported(
+                        "nondeterministic-query",
+                        format!("the function {}", call.func.name()),
+                        "its result changes from run to run: pass the value as a job parameter",
+                    );
                 }
                 let parts = call.args.iter().map(|arg| self.expr(arg, scope)).collect::<Result<Vec<_>, _>>()?;
                 Ok(ColumnLineage::computed_from(parts))
@@ -292,7 +322,9 @@ impl Walk {
             Expr::Placeholder(_) => unsupported("unsupported-expression", "a placeholder", "write the value, or use a job parameter in a uri"),
             Expr::ScalarVariable(..) => unsupported("unsupported-expression", "a variable", "write the value"),
             Expr::Unnest(_) => unsupported("unsupported-expression", "UNNEST", "nested columns are not available in this version"),
-            Expr::HigherOrderFunction(_) | Expr::Lambda(_) | Expr::LambdaVariable(_) => unsupported("unsupported-expression", "a lambda", "nested columns are not available in this version"),
+            Expr::HigherOrderFunction(_) | Expr::Lambda(_) | Expr::LambdaVariable(_) => {
+                unsupported("unsupported-expression", "a lambda", "nested columns are not available in this version")
+            }
             #[expect(deprecated, reason = "the walk is exhaustive")]
             Expr::Wildcard { .. } => unsupported("unsupported-expression", "an unresolved *", "this is a fault of the tool: report it"),
         }
@@ -310,7 +342,11 @@ impl Walk {
         const ORDER_FREE: [&str; 9] = ["count", "sum", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"];
         let name = call.func.name().to_lowercase();
         if !ORDER_FREE.contains(&name.as_str()) {
-            return unsupported("nondeterministic-query", format!("the aggregate {name}"), "its result can depend on the order of rows: count, sum, min, max, bool_* and bit_* are allowed");
+            return unsupported(
+                "nondeterministic-query",
+                format!("the aggregate {name}"),
+                "its result can depend on the order of rows: count, sum, min, max, bool_* and bit_* are allowed",
+            );
         }
         if !call.params.order_by.is_empty() {
             return unsupported("nondeterministic-query", "an ordered aggregate", ORDER_HELP);
@@ -407,7 +443,10 @@ mod tests {
     async fn what_decides_rows_is_kept_apart() {
         for (sql, expected) in [
             ("SELECT amount FROM tx WHERE cpf <> ''", vec!["tx.cpf Filter"]),
-            ("SELECT amount FROM tx JOIN accounts ON tx.cpf = accounts.cpf AND tx.at > accounts.birth", vec!["accounts.birth Join", "accounts.cpf Join", "tx.at Join", "tx.cpf Join"]),
+            (
+                "SELECT amount FROM tx JOIN accounts ON tx.cpf = accounts.cpf AND tx.at > accounts.birth",
+                vec!["accounts.birth Join", "accounts.cpf Join", "tx.at Join", "tx.cpf Join"],
+            ),
             ("SELECT count(*) FROM tx GROUP BY account_id", vec!["tx.account_id Group"]),
             ("SELECT account_id FROM tx GROUP BY account_id HAVING sum(amount) > 1", vec!["tx.account_id Group", "tx.amount Filter"]),
             ("SELECT amount FROM tx WHERE cpf IN (SELECT cpf FROM accounts)", vec!["accounts.cpf Filter", "tx.cpf Filter"]),

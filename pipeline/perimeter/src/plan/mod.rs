@@ -84,7 +84,11 @@ impl Plan {
     pub fn output_type(column: &PlannedColumn) -> Option<DataType> {
         match column.decision.transform {
             Transform::Drop => None,
-            Transform::CryptoHash { .. } | Transform::CryptoDeterministic { .. } | Transform::CryptoReplaceFfxFpe { .. } | Transform::CharacterMask { .. } | Transform::Truncate { .. } => Some(DataType::Utf8),
+            Transform::CryptoHash { .. }
+            | Transform::CryptoDeterministic { .. }
+            | Transform::CryptoReplaceFfxFpe { .. }
+            | Transform::CharacterMask { .. }
+            | Transform::Truncate { .. } => Some(DataType::Utf8),
             Transform::DateShift { .. } | Transform::FixedSizeBucketing { .. } | Transform::Keep => Some(column.data_type.clone()),
         }
     }
@@ -130,7 +134,8 @@ pub async fn plan(mut contract: Contract, stores: &Arc<Stores>) -> Result<Plan> 
     for (index, source) in contract.job.sources.iter().enumerate() {
         let (stores, source) = (Arc::clone(stores), source.clone());
         let listing = tokio::task::spawn_blocking(move || read::plan_units(&stores, index, &source)).await;
-        let (files, units) = listing.map_err(|_| crate::error::Failure::new(crate::error::Culprit::Outside, "planning-stopped", "listing the input was stopped"))??;
+        let (files, units) =
+            listing.map_err(|_| crate::error::Failure::new(crate::error::Culprit::Outside, "planning-stopped", "listing the input was stopped"))??;
         inputs.push(Input { files, units });
     }
     let input_bytes: u64 = inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum();
@@ -171,8 +176,11 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
     let names: Vec<&str> = job.sources.iter().map(|source| source.name.as_str()).collect();
     let query = prepare::parse(&context, &prepare::text(job), &names).await.map_err(|error| {
         refuse(vec![match error {
-            NotAQuery::Sql(text) => Diagnostic::new("invalid-sql", place, format!("the query cannot be planned: {text}")).help("sources are tables, contract columns are their columns; names with capitals or spaces need double quotes"),
-            NotAQuery::Unsupported(unsupported) => Diagnostic::new(unsupported.code, place, format!("{} is not allowed in `prepare`", unsupported.what)).help(unsupported.help),
+            NotAQuery::Sql(text) => Diagnostic::new("invalid-sql", place, format!("the query cannot be planned: {text}"))
+                .help("sources are tables, contract columns are their columns; names with capitals or spaces need double quotes"),
+            NotAQuery::Unsupported(unsupported) => {
+                Diagnostic::new(unsupported.code, place, format!("{} is not allowed in `prepare`", unsupported.what)).help(unsupported.help)
+            }
         }])
     })?;
 
@@ -181,15 +189,24 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
     let fields = query.plan.schema().fields().clone();
     for (field, lineage) in fields.iter().zip(query.lineage.columns) {
         if columns.iter().any(|column: &PlannedColumn| column.name == *field.name()) {
-            problems.push(Diagnostic::new("duplicate-output", place, format!("the query gives two columns named `{}`", field.name())).help("select one of them, or give it an alias"));
+            problems.push(
+                Diagnostic::new("duplicate-output", place, format!("the query gives two columns named `{}`", field.name()))
+                    .help("select one of them, or give it an alias"),
+            );
             continue;
         }
         if field.name().starts_with("__") {
-            problems.push(Diagnostic::new("reserved-name", place, format!("the name `{}` is reserved", field.name())).help("names that begin with two underscores belong to the tool; give it an alias"));
+            problems.push(
+                Diagnostic::new("reserved-name", place, format!("the name `{}` is reserved", field.name()))
+                    .help("names that begin with two underscores belong to the tool; give it an alias"),
+            );
             continue;
         }
         let Some(data_type) = boundary_type(field.data_type()) else {
-            problems.push(Diagnostic::new("unsupported-type", place, format!("`{}` has the type {}, which no example can hold", field.name(), field.data_type())).help("cast it in `prepare`"));
+            problems.push(
+                Diagnostic::new("unsupported-type", place, format!("`{}` has the type {}, which no example can hold", field.name(), field.data_type()))
+                    .help("cast it in `prepare`"),
+            );
             continue;
         };
         match decide::decide(contract, field.name(), &lineage, place) {
@@ -220,12 +237,23 @@ fn find_contexts(columns: &mut [PlannedColumn], place: Span, problems: &mut Vec<
         match found.as_slice() {
             [context] => columns[index].context = Some(*context),
             [] => problems.push(
-                Diagnostic::new("context-missing", place, format!("`{name}` is shifted by the value of join domain {context_join_domain}, but the query selects no column of it"))
-                    .help("select the column as it is; a drop or cryptoHash rule keeps it from leaving"),
+                Diagnostic::new(
+                    "context-missing",
+                    place,
+                    format!("`{name}` is shifted by the value of join domain {context_join_domain}, but the query selects no column of it"),
+                )
+                .help("select the column as it is; a drop or cryptoHash rule keeps it from leaving"),
             ),
             several => {
                 let names = several.iter().map(|&other| format!("`{}`", columns[other].name)).collect::<Vec<_>>().join(", ");
-                problems.push(Diagnostic::new("context-ambiguous", place, format!("`{name}` is shifted by the value of join domain {context_join_domain}, but the query selects several columns of it: {names}")).help("select only the one that the shift belongs to"));
+                problems.push(
+                    Diagnostic::new(
+                        "context-ambiguous",
+                        place,
+                        format!("`{name}` is shifted by the value of join domain {context_join_domain}, but the query selects several columns of it: {names}"),
+                    )
+                    .help("select only the one that the shift belongs to"),
+                );
             }
         }
     }
@@ -238,30 +266,44 @@ fn check_transforms(contract: &Contract, columns: &[PlannedColumn], problems: &m
         if let Some(key) = transform.key()
             && !contract.job.keys.contains_key(key)
         {
-            problems.push(Diagnostic::new("key-missing", span, format!("the rule needs the key `{key}`, which the job does not name")).help(format!("add `{key}: {{provider: …, keyring: …}}` to the job's keys")));
+            problems.push(
+                Diagnostic::new("key-missing", span, format!("the rule needs the key `{key}`, which the job does not name"))
+                    .help(format!("add `{key}: {{provider: …, keyring: …}}` to the job's keys")),
+            );
         }
         let (fits, wants) = match transform {
             Transform::CryptoHash { .. } | Transform::CryptoDeterministic { .. } => {
                 (matches!(column.data_type, DataType::Utf8 | DataType::Int32 | DataType::Int64 | DataType::Date32), "text, an integer or a date")
             }
-            Transform::CryptoReplaceFfxFpe { .. } | Transform::CharacterMask { .. } | Transform::Truncate { .. } => (column.data_type == DataType::Utf8, "text"),
+            Transform::CryptoReplaceFfxFpe { .. } | Transform::CharacterMask { .. } | Transform::Truncate { .. } => {
+                (column.data_type == DataType::Utf8, "text")
+            }
             Transform::DateShift { .. } => (matches!(column.data_type, DataType::Date32 | DataType::Timestamp(..)), "a date or a timestamp"),
-            Transform::FixedSizeBucketing { .. } => (matches!(column.data_type, DataType::Int32 | DataType::Int64 | DataType::Decimal128(..)), "an integer or a decimal"),
+            Transform::FixedSizeBucketing { .. } => {
+                (matches!(column.data_type, DataType::Int32 | DataType::Int64 | DataType::Decimal128(..)), "an integer or a decimal")
+            }
             Transform::Drop | Transform::Keep => (true, ""),
         };
         if !fits {
             problems.push(
-                Diagnostic::new("transform-type", span, format!("{} takes {wants}, but `{name}` is {}", transform.name(), column.data_type)).help("choose another transform for this rule, or declare the column as text in the contract"),
+                Diagnostic::new("transform-type", span, format!("{} takes {wants}, but `{name}` is {}", transform.name(), column.data_type))
+                    .help("choose another transform for this rule, or declare the column as text in the contract"),
             );
         }
         if let Transform::FixedSizeBucketing { size } = transform
             && fits
             && crate::pseudonymize::bucket_size(size, &column.data_type).is_none()
         {
-            problems.push(Diagnostic::new("bucket-size", span, format!("`{name}` is {}, which cannot express a bucket of this size", column.data_type)).help("use a size with no more fraction digits than the column has"));
+            problems.push(
+                Diagnostic::new("bucket-size", span, format!("`{name}` is {}, which cannot express a bucket of this size", column.data_type))
+                    .help("use a size with no more fraction digits than the column has"),
+            );
         }
         if column.decision.nulls == Nulls::Token && !matches!(transform, Transform::CryptoHash { .. }) {
-            problems.push(Diagnostic::new("nulls-token", span, format!("`nulls: token` needs cryptoHash, not {}", transform.name())).help("use `nulls: keep` or `nulls: reject`"));
+            problems.push(
+                Diagnostic::new("nulls-token", span, format!("`nulls: token` needs cryptoHash, not {}", transform.name()))
+                    .help("use `nulls: keep` or `nulls: reject`"),
+            );
         }
     }
 }
@@ -278,10 +320,16 @@ fn mark_needed(contract: &Contract, columns: &mut [PlannedColumn], problems: &mu
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     for (name, span, what) in uses {
         match columns.iter_mut().find(|column| column.name == name) {
-            None => problems.push(Diagnostic::new("unknown-column", span, format!("{what} is `{name}`, which the query does not give")).help(format!("the query gives {}", names.join(", ")))),
+            None => problems.push(
+                Diagnostic::new("unknown-column", span, format!("{what} is `{name}`, which the query does not give"))
+                    .help(format!("the query gives {}", names.join(", "))),
+            ),
             Some(column) if column.decision.transform == Transform::Drop => {
                 let rule = column.decision.rule.as_deref().unwrap_or_default();
-                problems.push(Diagnostic::new("dropped-column", span, format!("{what} is `{name}`, which the policy drops (rule \"{rule}\")")).help("use another column, or have the policy changed"));
+                problems.push(
+                    Diagnostic::new("dropped-column", span, format!("{what} is `{name}`, which the policy drops (rule \"{rule}\")"))
+                        .help("use another column, or have the policy changed"),
+                );
             }
             Some(column) => column.needed = true,
         }

@@ -83,7 +83,8 @@ async fn codes(prepare: &str, shape: &str) -> Vec<&'static str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_rule_that_matches_decides() {
-    let plan = planned("SELECT account_id, cpf, amount, booked_at, born, amount * 2 AS twice, 2020 - date_part('year', born) AS age FROM tx", ROWS).await.unwrap();
+    let plan =
+        planned("SELECT account_id, cpf, amount, booked_at, born, amount * 2 AS twice, 2020 - date_part('year', born) AS age FROM tx", ROWS).await.unwrap();
     let decided: Vec<_> = plan.columns.iter().map(|column| (column.name.as_str(), column.decision.rule.as_deref(), column.decision.transform.name())).collect();
     assert_eq!(
         decided,

@@ -44,7 +44,13 @@ impl std::fmt::Debug for TokenCache {
 impl TokenCache {
     /// An empty cache that stays under `budget_bytes`.
     pub fn new(budget_bytes: usize) -> Self {
-        Self { entries: HashTable::new(), values: Vec::new(), tokens: Vec::new(), hasher: RandomState::default(), budget_bytes: budget_bytes.min(u32::MAX as usize / 2) }
+        Self {
+            entries: HashTable::new(),
+            values: Vec::new(),
+            tokens: Vec::new(),
+            hasher: RandomState::default(),
+            budget_bytes: budget_bytes.min(u32::MAX as usize / 2),
+        }
     }
 
     fn used_bytes(&self) -> usize {

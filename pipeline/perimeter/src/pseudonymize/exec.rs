@@ -30,9 +30,9 @@ pub struct PseudonymizeExec {
 pub struct Spec {
     /// By output position.
     pub columns: Vec<ColumnSpec>,
-    /// Of the output; hidden columns last: contexts, tie, shard.
+    /// Of the output; hidden columns last: contexts, tie (where there is one), order, shard.
     pub schema: SchemaRef,
-    /// The same without tie and shard.
+    /// The same without tie, order and shard.
     pub unplaced: SchemaRef,
     /// The position of the entity in the output, if rows belong to one.
     pub entity: Option<usize>,
@@ -96,7 +96,13 @@ impl ExecutionPlan for PseudonymizeExec {
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> EngineResult<Arc<dyn ExecutionPlan>> {
         let [input] = <[_; 1]>::try_from(children).map_err(|_| datafusion::common::DataFusionError::Internal("PseudonymizeExec has one input".to_owned()))?;
-        Ok(Arc::new(Self { input, spec: Arc::clone(&self.spec), failure: self.failure.clone(), rows: Arc::clone(&self.rows), properties: Arc::clone(&self.properties) }))
+        Ok(Arc::new(Self {
+            input,
+            spec: Arc::clone(&self.spec),
+            failure: self.failure.clone(),
+            rows: Arc::clone(&self.rows),
+            properties: Arc::clone(&self.properties),
+        }))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> EngineResult<SendableRecordBatchStream> {

@@ -28,7 +28,10 @@ use datafusion::prelude::SessionContext;
 use perimeter_contract::policy::{self, Nulls, TokenEncoding, Transform};
 use perimeter_contract::schema::CheckDigit;
 use perimeter_pseudonym::RootKey;
-use perimeter_pseudonym::transform::{self, Canonicalizer, CharacterMask, CryptoDeterministic, CryptoHash, CryptoHashOptions, DateShift, DateShiftOptions, Encoding, Ff1Digits, Ff1Options, TextTransform, Truncate};
+use perimeter_pseudonym::transform::{
+    self, Canonicalizer, CharacterMask, CryptoDeterministic, CryptoHash, CryptoHashOptions, DateShift, DateShiftOptions, Encoding, Ff1Digits, Ff1Options,
+    TextTransform, Truncate,
+};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -92,19 +95,25 @@ pub async fn pseudonymize(prepared: Prepared, plan: &Plan, keys: &Keys, limits: 
         }
     }
     let unplaced = Arc::new(Schema::new(fields.clone()));
-    fields.push(Field::new(TIE_COLUMN, DataType::Int64, false));
+    let sorted = sort_columns(plan);
+    let tied: Vec<usize> = visible.iter().copied().filter(|&index| !sorted.contains(&specs[index].name.as_str())).collect();
+    if !tied.is_empty() {
+        fields.push(Field::new(TIE_COLUMN, DataType::Int64, false));
+    }
+    fields.push(Field::new(ORDER_COLUMN, DataType::Int64, false));
     fields.push(Field::new(SHARD_COLUMN, DataType::Int32, false));
     let schema = Arc::new(Schema::new(fields));
     let cache_bytes = limits.cache_bytes() / limits.threads.max(1);
-    let sorted = sort_columns(plan);
-    let tied = visible.iter().copied().filter(|&index| !sorted.contains(&specs[index].name.as_str())).collect();
     let spec = exec::Spec { columns: specs, schema, unplaced, entity, visible, tied, shards: plan.shards, cache_bytes };
     let counted = Arc::new(AtomicU64::new(0));
     let rows = Arc::new(exec::PseudonymizeExec::new(raw, spec, failure.clone(), Arc::clone(&counted)));
     Ok(Pseudonymized { context, rows, contexts, counted, checked })
 }
 
-/// The hidden column that orders rows whose sort columns are equal.
+/// The hidden column that rows sort by first: shard and the entity's first bytes.
+pub const ORDER_COLUMN: &str = "__order";
+
+/// The hidden column that orders rows whose sort columns are equal; absent when the sort columns are all there are.
 pub const TIE_COLUMN: &str = "__tie";
 
 /// The columns that rows of a shard are sorted by, before the tie: entity, then the sequence's order.
@@ -125,7 +134,9 @@ fn only_checked_leaves(plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
     let children = plan.children();
     let node: &dyn std::any::Any = plan.as_ref();
     if children.is_empty() && !(node.is::<CheckedScan>() || node.is::<EmptyExec>() || node.is::<PlaceholderRowExec>()) {
-        return Err(Failure::new(Culprit::File, "unchecked-leaf", format!("the query reads from {}, which is not a checked source", plan.name())).help("select from the job's sources only").into());
+        return Err(Failure::new(Culprit::File, "unchecked-leaf", format!("the query reads from {}, which is not a checked source", plan.name()))
+            .help("select from the job's sources only")
+            .into());
     }
     children.into_iter().try_for_each(only_checked_leaves)
 }
@@ -148,7 +159,9 @@ fn canonical(steps: &[policy::Canonicalize]) -> Vec<transform::Canonicalize> {
 /// two spellings of one person pick one shift.
 fn canonical_of(column: &PlannedColumn) -> Canonicalizer {
     let steps = match &column.decision.transform {
-        Transform::CryptoHash { canonicalize, .. } | Transform::CryptoDeterministic { canonicalize, .. } | Transform::CryptoReplaceFfxFpe { canonicalize, .. } => canonical(canonicalize),
+        Transform::CryptoHash { canonicalize, .. }
+        | Transform::CryptoDeterministic { canonicalize, .. }
+        | Transform::CryptoReplaceFfxFpe { canonicalize, .. } => canonical(canonicalize),
         _ => Vec::new(),
     };
     Canonicalizer::new(&steps)
@@ -166,7 +179,10 @@ fn spec(plan: &Plan, column: &PlannedColumn, input: usize, context: Option<usize
     let decision = &column.decision;
     let domain = decision.join_domain.label();
     let rule = decision.rule.clone().unwrap_or_else(|| "computed from kept columns".to_owned());
-    let refused = |_| Failure::new(Culprit::File, "transform-options", format!("rule \"{rule}\" gives {} options that it cannot take", decision.transform.name())).help("see the policy reference for the transform's limits");
+    let refused = |_| {
+        Failure::new(Culprit::File, "transform-options", format!("rule \"{rule}\" gives {} options that it cannot take", decision.transform.name()))
+            .help("see the policy reference for the transform's limits")
+    };
     let work = match &decision.transform {
         Transform::Keep | Transform::Drop => Work::Keep,
         Transform::CryptoHash { key, canonicalize, encoding, bytes } => {
@@ -177,12 +193,8 @@ fn spec(plan: &Plan, column: &PlannedColumn, input: usize, context: Option<usize
             Work::Text(TextTransform::CryptoDeterministic(CryptoDeterministic::new(keys.root(key)?, &domain, &canonical(canonicalize))))
         }
         Transform::CryptoReplaceFfxFpe { key, keep_first, keep_last, check_digit: digit, canonicalize } => {
-            let options = Ff1Options {
-                canonicalize: canonical(canonicalize),
-                keep_first: *keep_first,
-                keep_last: *keep_last,
-                check_digit: digit.map(check_digit),
-            };
+            let options =
+                Ff1Options { canonicalize: canonical(canonicalize), keep_first: *keep_first, keep_last: *keep_last, check_digit: digit.map(check_digit) };
             Work::Text(TextTransform::Ff1Digits(Ff1Digits::new(keys.root(key)?, &domain, &options)))
         }
         Transform::CharacterMask { masking_character, keep_first, keep_last, mask_length } => {
@@ -245,7 +257,9 @@ pub(crate) fn bucket_size(size: &perimeter_contract::schema::Decimal, data_type:
         _ => return None,
     };
     let own = u32::from(size.scale);
-    let scaled = if own <= scale { size.unscaled.checked_mul(10_i128.checked_pow(scale - own)?)? } else {
+    let scaled = if own <= scale {
+        size.unscaled.checked_mul(10_i128.checked_pow(scale - own)?)?
+    } else {
         let divisor = 10_i128.checked_pow(own - scale)?;
         if size.unscaled % divisor != 0 {
             return None;

@@ -3,7 +3,8 @@
 //! HighwayHash-64 (Alakuijala, Cox and Wassenberg 2016, arXiv:1612.06257) with a published key. The hash spreads records; it hides nothing, and need not.
 use crate::error::{Culprit, Failure, Result};
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BinaryViewArray, Int32Array, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+    Array, ArrayRef, AsArray, BinaryArray, BinaryViewArray, Int32Array, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, StringArray,
+    StringViewArray,
 };
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
