@@ -74,7 +74,7 @@ def spilling(suite, perimeter):
     inputs, place = WORK / "inputs" / "many", WORK / "spilling"
     many_rows(inputs, COPIES)
     job = variant("spilling", "spilling", (f"{ROOT}/tests/data/demo/card_transactions.csv", f"{inputs}/*.parquet"), ("format: csv                                               # csv | json", "format: parquet   # csv | json"))
-    limits = [("a memory limit of 8GiB", ["--memory-limit", "8GiB"], {}), ("a memory limit of 448MiB, 1 thread", ["--memory-limit", "448MiB", "--threads", "1"], {}),
+    limits = [("a memory limit of 8GiB", ["--memory-limit", "8GiB"], {}), ("a memory limit of 512MiB, 1 thread", ["--memory-limit", "512MiB", "--threads", "1"], {}),
               ("a memory limit of 512MiB, 2 threads", ["--memory-limit", "512MiB", "--threads", "2"], {"PERIMETER_BATCH_ROWS": "1000"})]
     runs = compare(suite, perimeter, f"{COPIES * 3000:,} rows", job, place, limits)
     spilled = {name: done.spill_files for name, done in runs.items()}

@@ -2,10 +2,6 @@
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Batches come and go by the megabyte; the system's allocator gives each back to the kernel and faults it in again.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     perimeter::cli::main(perimeter::cli::Cli::parse())
 }

@@ -150,7 +150,8 @@ pub(super) fn log(global: &Global) {
 
 /// `2GiB`, `512MiB`, `1500MB`, `1073741824`.
 fn bytes(text: &str) -> Result<usize, String> {
-    const LEAST: usize = 256 << 20;
+    /// Below this, sorts of ordinary rows have too little to merge with.
+    const LEAST: usize = 512 << 20;
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit: usize = match &text[digits.len()..] {
         "" | "B" => 1,
@@ -163,7 +164,7 @@ fn bytes(text: &str) -> Result<usize, String> {
         _ => return Err("the unit is one of MiB, GiB, MB, GB".to_owned()),
     };
     let bytes = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(unit)).ok_or("write a whole number and a unit, e.g. 2GiB")?;
-    if bytes < LEAST { Err("at least 256MiB".to_owned()) } else { Ok(bytes) }
+    if bytes < LEAST { Err("at least 512MiB".to_owned()) } else { Ok(bytes) }
 }
 
 fn parameter(text: &str) -> Result<(String, String), String> {

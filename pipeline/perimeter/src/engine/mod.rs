@@ -2,17 +2,17 @@
 //!
 //! - [`session`]: one session per job: the user's memory limit, encrypted spills, sort-merge joins, no dynamic filters.
 //! - [`scan`]: a source as a table: *read* and *check* fused, every unit read whatever the query skips.
-//! - [`spill`]: spill files encrypted with a key that lives as long as the process.
+//! - [`pool`]: the memory that sorts and joins share; [`spill`]: spill files encrypted with a key that lives as long as the process.
 //! - [`failure`]: engine errors carry cell values in their texts, so they are sorted by kind and never shown.
 pub mod emit;
 pub mod failure;
 pub mod order;
+pub mod pool;
 pub mod scan;
 pub mod spill;
 
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::disk_manager::DiskManagerBuilder;
-use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::num::NonZeroUsize;
@@ -53,7 +53,7 @@ impl Limits {
 
     /// Tokens of values seen before, in all partitions together.
     pub fn cache_bytes(&self) -> usize {
-        self.memory_bytes / 8
+        self.memory_bytes / 16
     }
 
     /// The pool that sorts, joins and exchanges share.
@@ -87,7 +87,7 @@ pub fn session(limits: &Limits) -> datafusion::common::Result<SessionContext> {
     // `0.1` in SQL is a decimal: floats would make sums depend on the order of rows.
     options.sql_parser.parse_float_as_decimal = true;
     options.sql_parser.map_string_types_to_utf8view = false;
-    let pool = TrackConsumersPool::new(FairSpillPool::new(limits.pool_bytes()), NonZeroUsize::MIN);
+    let pool = pool::SortPool::new(limits.pool_bytes());
     let disk = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(spill::EncryptedSpills::new()?));
     let runtime = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(pool)).with_disk_manager_builder(disk).build_arc()?;
     let state = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features().build();

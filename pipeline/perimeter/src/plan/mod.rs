@@ -177,7 +177,7 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
     let query = prepare::parse(&context, &prepare::text(job), &names).await.map_err(|error| {
         refuse(vec![match error {
             NotAQuery::Sql(text) => Diagnostic::new("invalid-sql", place, format!("the query cannot be planned: {text}"))
-                .help("sources are tables, contract columns are their columns; names with capitals or spaces need double quotes"),
+                .help("`prepare` is one SELECT: sources are its tables, contract columns their columns; names with capitals or spaces need double quotes"),
             NotAQuery::Unsupported(unsupported) => {
                 Diagnostic::new(unsupported.code, place, format!("{} is not allowed in `prepare`", unsupported.what)).help(unsupported.help)
             }

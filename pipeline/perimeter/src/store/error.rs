@@ -53,7 +53,8 @@ pub(super) fn store_failure(action: Action, name: &str, error: &object_store::Er
     let said = code.map_or_else(String::new, |c| format!(" ({c})"));
     let file = |code, message: String, help: &str| Failure::new(Culprit::File, code, message).help(help);
     let failure = match error {
-        E::NotFound { .. } if code == Some("NoSuchBucket") => {
+        // Listing reports it as a generic error, reading as one of a missing key.
+        _ if code == Some("NoSuchBucket") => {
             file("bucket-not-found", format!("{name} cannot be {}: there is no such bucket", action.verb()), "Look at the uri in the job file")
         }
         E::NotFound { .. } if action == Action::Read => file("input-not-found", format!("{name} does not exist"), "Look at the uri in the job file"),
