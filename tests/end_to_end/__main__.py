@@ -20,7 +20,7 @@ def main(binary, pattern="."):
         print(f"FAILED: no binary at {perimeter.binary}: cargo build --release")
         return 1
     fresh()
-    groups = [demo.committed_files, demo.first_command, demo.faults_are_counted, demo.readers, demo.verify_notices, demo.again, demo.rows_from_parquet,
+    groups = [demo.committed_files, demo.first_command, demo.faults_are_counted, demo.readers, demo.verify_notices, demo.again, demo.two_at_once, demo.rows_from_parquet,
               demo.says_nothing_raw, determinism.options, determinism.spilling, aws.everything_on_aws, aws.refusals, corpora.berka, corpora.tabformer,
               bad_input.inputs, bad_input.contracts, leaks_everywhere.detector_works, leaks_everywhere.nothing_leaked]
     for group in groups:

@@ -1,6 +1,8 @@
 """The README's first command, and what is promised about its result."""
 import collections
+import concurrent.futures
 import json
+import pathlib
 import re
 import shutil
 import subprocess
@@ -118,6 +120,19 @@ def again(suite, perimeter):
     suite.equal("both runs made the same shards", digests(second), digests(first))
     json.loads(done.out)
     suite.check("`run --json` prints JSON on stdout alone")
+
+
+def two_at_once(suite, perimeter):
+    """Two runs at one sink at the same time: two sound versions, neither touching the other."""
+    before = {path.name for path in CARDS.iterdir()}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda _: subprocess.run([perimeter.binary, "run", "pipeline/jobs/card_sequences.yaml"], cwd=ROOT, capture_output=True, text=True), range(2)))
+    suite.check("two runs at one sink both end well", [done.stderr[-300:] for done in both if done.returncode])
+    versions = [pathlib.Path(done.stdout.strip()).parent for done in both]
+    new = {path.name for path in CARDS.iterdir()} - before
+    suite.equal("each made a version of its own, and nothing else is left", new, {version.name for version in versions})
+    suite.equal("both made the same shards", digests(versions[0]), digests(versions[1]))
+    suite.check("`latest` names one of them", [] if latest(CARDS) in versions else [latest(CARDS).name])
 
 
 def rows_from_parquet(suite, perimeter):

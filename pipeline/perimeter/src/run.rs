@@ -6,10 +6,11 @@ use crate::engine::scan::{Checked, Quarantined, Tally};
 use crate::engine::{self, Limits, emit, order};
 use crate::error::{Culprit, Failure, Result};
 use crate::keys::{self, Keys};
-use crate::plan::Plan;
+use crate::plan::{Input, Plan};
 use crate::prepare::prepare;
 use crate::progress::{Progress, Stage};
 use crate::pseudonymize::pseudonymize;
+use crate::read::InputFile;
 use crate::seal::{self, Sealed};
 use crate::shard::{ShardSink, TableSink};
 use crate::store::Stores;
@@ -17,7 +18,10 @@ use chrono::{DateTime, Utc};
 use perimeter_pseudonym::RootKey;
 use perimeter_pseudonym::transform::{CryptoHash, CryptoHashOptions, Encoding};
 use rand::Rng;
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -113,7 +117,9 @@ async fn into_sinks(plan: &Plan, services: &Services, keys: Arc<Keys>, run: &Run
     gate(plan, &tally)?;
 
     progress.enter(Stage::Seal);
-    let facts = facts(plan, run, &keys, &tally, closed.rows)?;
+    let (blocking, inputs) = (Arc::clone(&services.stores), plan.inputs.clone());
+    let digests = spawn_blocking(move || input_digests(&blocking, &inputs)).await.map_err(|_| stopped())??;
+    let facts = facts(plan, run, &keys, &tally, &digests, closed.rows)?;
     let total_shards = plan.shards;
     let sealed = spawn_blocking(move || {
         let table = table.as_deref().map(|table| (table, closed.parts));
@@ -188,8 +194,29 @@ pub fn gate(plan: &Plan, tally: &Tally) -> Result<()> {
     .into())
 }
 
+/// SHA-256 of every input file that no store has given an entity tag: what ties the manifest to the bytes that were read. A file
+/// that changed since it was listed ends the run.
+fn input_digests(stores: &Stores, inputs: &[Input]) -> Result<Vec<Vec<Option<String>>>> {
+    let digest = |file: &InputFile| -> Result<Option<String>> {
+        if file.etag.is_some() {
+            return Ok(None);
+        }
+        let mut reader = stores.reader(file)?;
+        let (mut digest, mut buffer) = (Sha256::new(), vec![0; 1 << 20]);
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok(Some(hex::encode(digest.finalize()))),
+                Ok(length) => digest.update(&buffer[..length]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(crate::store::read_failure(file, error).unwrap_or_else(|| Failure::new(Culprit::Outside, "io-error", format!("{} cannot be read", file.label)).into())),
+            }
+        }
+    };
+    inputs.iter().map(|input| input.files.par_iter().map(digest).collect()).collect()
+}
+
 /// What the manifest says of a run beside what sealing finds out for itself.
-fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, rows_written: u64) -> Result<seal::Facts> {
+fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, digests: &[Vec<Option<String>>], rows_written: u64) -> Result<seal::Facts> {
     let job = &plan.contract.job;
     let digest = |file: &perimeter_contract::SourceFile| hex::encode(file.sha256);
     let of_kind = |kind: &str| plan.contract.sources.files.iter().find(|file| file.kind == kind).map(digest).unwrap_or_default();
@@ -198,11 +225,11 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, rows_written: u64
         .iter()
         .filter_map(|source| plan.contract.sources.files.get(source.schema.span.file as usize).map(|file| (source.name.clone(), digest(file))));
     let mut inputs = Vec::new();
-    for ((source, input), rows) in job.sources.iter().zip(&plan.inputs).zip(&tally.file_rows) {
+    for (((source, input), rows), digests) in job.sources.iter().zip(&plan.inputs).zip(&tally.file_rows).zip(digests) {
         let mut digest = KeyedUri::new(keys.root(&job.quarantine.key)?);
-        for (file, &rows) in input.files.iter().zip(rows) {
+        for ((file, &rows), sha256) in input.files.iter().zip(rows).zip(digests) {
             let uri = digest.shown(&file.uri, &source.uri.0);
-            inputs.push(seal::Input { source: source.name.clone(), uri, bytes: file.size_bytes, etag: file.etag.clone(), sha256: None, rows });
+            inputs.push(seal::Input { source: source.name.clone(), uri, bytes: file.size_bytes, etag: file.etag.clone(), sha256: sha256.clone(), rows });
         }
     }
     let figures = BTreeMap::from([
