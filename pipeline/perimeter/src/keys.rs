@@ -5,7 +5,7 @@
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::plan::Plan;
 use crate::store::Stores;
-use perimeter_contract::job::{Key, Provider, Uri};
+use perimeter_contract::job::{Job, Key, Provider, Uri};
 use perimeter_pseudonym::RootKey;
 use perimeter_pseudonym::keyring::{KeyError, KeyringFile, Purpose, create_keyring, unwrap_root};
 use perimeter_pseudonym::kms::{AwsKms, Kms, KmsError, LocalKms};
@@ -57,24 +57,30 @@ impl Keys {
 pub async fn open(plan: &Plan, stores: &Arc<Stores>) -> Result<Keys> {
     let mut roots: BTreeMap<String, RootKey> = BTreeMap::new();
     for name in plan.key_names() {
-        let Some(key) = plan.contract.job.keys.get(name) else {
-            return Err(Failure::new(Culprit::File, "key-missing", format!("the job names no key `{name}`")).into());
-        };
-        let file = read_keyring(key, stores).await?;
-        let file = match file {
-            Some(file) => file,
-            None if key.create => create(&key.keyring, &key.provider, stores).await?,
-            None => {
-                return Err(Failure::new(Culprit::File, "keyring-not-found", format!("there is no keyring at {}", key.keyring.0))
-                    .help(format!("make it with `perimeter keys create {}`, or correct `keys.{name}.keyring`", key.keyring.0))
-                    .into());
-            }
-        };
-        let kms = provider(&key.provider, &key.keyring).await?;
-        let root = unwrap_root(kms.as_ref(), &file, key.version, Purpose::Run).await.map_err(|error| key_failure(&error, &key.keyring))?;
-        roots.insert(name.to_owned(), root);
+        roots.insert(name.to_owned(), open_one(name, &plan.contract.job, stores).await?);
     }
     Ok(Keys { roots })
+}
+
+/// Opens one key of a job, making its keyring where the job says so.
+///
+/// # Errors
+/// As [`open`].
+pub async fn open_one(name: &str, job: &Job, stores: &Arc<Stores>) -> Result<RootKey> {
+    let Some(key) = job.keys.get(name) else {
+        return Err(Failure::new(Culprit::File, "key-missing", format!("the job names no key `{name}`")).into());
+    };
+    let file = match read_keyring(key, stores).await? {
+        Some(file) => file,
+        None if key.create => create(&key.keyring, &key.provider, stores).await?,
+        None => {
+            return Err(Failure::new(Culprit::File, "keyring-not-found", format!("there is no keyring at {}", key.keyring.0))
+                .help(format!("make it with `perimeter keys create {}`, or correct `keys.{name}.keyring`", key.keyring.0))
+                .into());
+        }
+    };
+    let kms = provider(&key.provider, &key.keyring).await?;
+    unwrap_root(kms.as_ref(), &file, key.version, Purpose::Run).await.map_err(|error| key_failure(&error, &key.keyring))
 }
 
 async fn read_keyring(key: &Key, stores: &Arc<Stores>) -> Result<Option<KeyringFile>> {
@@ -91,7 +97,7 @@ pub async fn read(uri: &Uri, stores: &Arc<Stores>) -> Result<Option<KeyringFile>
     match bytes {
         Ok(bytes) => KeyringFile::parse(&bytes).map(Some).map_err(|error| {
             Failure::new(Culprit::File, "malformed-keyring", format!("{}: {error}", uri.0))
-                .help("restore the file from its backup; a keyring cannot be repaired by hand")
+                .help("name the keyring itself (NAME.keyring.json, not the key file beside it); a damaged one is restored from its backup, never repaired by hand")
                 .into()
         }),
         Err(Error::Failed(failure)) if failure.code == "input-not-found" => Ok(None),

@@ -93,15 +93,18 @@ impl Plan {
         }
     }
 
-    /// SHA-256 of the policy file and of this lineage: what approvers sign.
+    /// SHA-256 of the policy and schema files, of the query's text and of this lineage: what approvers sign. The text is in it because
+    /// lineage says *which* columns a column is made of and not *how*: an age in years and a full date of birth have one lineage.
     pub fn digest(&self) -> [u8; 32] {
         let mut digest = Sha256::new();
-        for file in self.contract.sources.files.iter().filter(|file| file.kind == "Policy") {
+        for file in self.contract.sources.files.iter().filter(|file| file.kind != "Job") {
             digest.update(file.sha256);
         }
         let lineage = serde_json::to_vec(&explain::columns(self)).unwrap_or_default();
-        digest.update((lineage.len() as u64).to_be_bytes());
-        digest.update(lineage);
+        for part in [prepare::text(&self.contract.job).as_bytes(), &lineage] {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        }
         digest.finalize().into()
     }
 }
@@ -174,7 +177,7 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
         context.register_table(datafusion::common::TableReference::bare(source.name.as_str()), Arc::new(table)).map_err(fault)?;
     }
     let names: Vec<&str> = job.sources.iter().map(|source| source.name.as_str()).collect();
-    let query = prepare::parse(&context, &prepare::text(job), &names).await.map_err(|error| {
+    let query = prepare::parse(&context, &prepare::text(job), &names, &|a, b| decide::one_domain(contract, a, b)).await.map_err(|error| {
         refuse(vec![match error {
             NotAQuery::Sql(text) => Diagnostic::new("invalid-sql", place, format!("the query cannot be planned: {text}"))
                 .help("`prepare` is one SELECT: sources are its tables, contract columns their columns; names with capitals or spaces need double quotes"),
@@ -285,10 +288,15 @@ fn check_transforms(contract: &Contract, columns: &[PlannedColumn], problems: &m
             Transform::Drop | Transform::Keep => (true, ""),
         };
         if !fits {
-            problems.push(
-                Diagnostic::new("transform-type", span, format!("{} takes {wants}, but `{name}` is {}", transform.name(), column.data_type))
-                    .help("choose another transform for this rule, or declare the column as text in the contract"),
-            );
+            problems.push(Diagnostic::new("transform-type", span, format!("{} takes {wants}, but `{name}` is {}", transform.name(), column.data_type)).help(
+                match transform {
+                    Transform::FixedSizeBucketing { .. } => {
+                        "cast it in `prepare` (a year, an age, a rounded decimal), or choose another transform for this rule"
+                    }
+                    Transform::DateShift { .. } => "declare the column as a date or timestamp in the contract, or choose another transform for this rule",
+                    _ => "declare the column as text in the contract, or choose another transform for this rule",
+                },
+            ));
         }
         if let Transform::FixedSizeBucketing { size } = transform
             && fits

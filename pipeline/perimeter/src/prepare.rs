@@ -6,7 +6,8 @@
 use crate::engine::scan::Checked;
 use crate::error::{Culprit, Failure, Result};
 use crate::plan::Plan;
-use crate::plan::lineage::{self, Lineage, Unsupported};
+use crate::plan::decide;
+use crate::plan::lineage::{self, Lineage, SourceColumn, Unsupported};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
@@ -41,11 +42,14 @@ pub fn text(job: &Job) -> Cow<'_, str> {
     }
 }
 
+/// Whether two source columns are of one join domain.
+pub type OneDomain<'a> = &'a dyn Fn(&SourceColumn, &SourceColumn) -> bool;
+
 /// Parses and traces `sql` over the tables that are registered in `context`.
 ///
 /// # Errors
 /// See [`NotAQuery`].
-pub async fn parse(context: &SessionContext, sql: &str, sources: &[&str]) -> Result<Query, NotAQuery> {
+pub async fn parse(context: &SessionContext, sql: &str, sources: &[&str], one_domain: OneDomain<'_>) -> Result<Query, NotAQuery> {
     let plan = context.state().create_logical_plan(sql).await.map_err(|error| NotAQuery::Sql(error.strip_backtrace()))?;
     let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
     options.verify_plan(&plan).map_err(|error| NotAQuery::Sql(error.strip_backtrace()))?;
@@ -66,7 +70,7 @@ pub async fn parse(context: &SessionContext, sql: &str, sources: &[&str]) -> Res
             help: "prepare reads the job's sources and nothing else",
         }));
     }
-    let lineage = lineage::trace(&plan).map_err(NotAQuery::Unsupported)?;
+    let lineage = lineage::trace(&plan, one_domain).map_err(NotAQuery::Unsupported)?;
     Ok(Query { plan, lineage })
 }
 
@@ -88,7 +92,7 @@ pub async fn prepare(plan: &Plan, context: SessionContext, checked: Checked) -> 
         Failure::new(Culprit::Outside, "plan-changed", "the query over the checked sources is not the one that was planned")
             .help("this is a fault of the tool: report it")
     };
-    let query = parse(&context, &text(job), &names).await.map_err(|_| fault())?;
+    let query = parse(&context, &text(job), &names, &|a, b| decide::one_domain(&plan.contract, a, b)).await.map_err(|_| fault())?;
     let same = query.lineage.rows == plan.rows && query.lineage.columns.iter().eq(plan.columns.iter().map(|column| &column.lineage));
     if !same {
         return Err(fault().into());

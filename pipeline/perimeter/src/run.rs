@@ -190,7 +190,7 @@ pub fn gate(plan: &Plan, tally: &Tally) -> Result<()> {
         "too-many-rejected",
         format!("{} of {} rows were rejected, more than the policy's maxRejectedFraction {allowed}: {}", tally.rows_rejected, tally.rows_read, most.join(", ")),
     )
-    .help("nothing was published; the rejected rows are in quarantine, `perimeter check` lists rules and rows")
+    .help("nothing was published; `perimeter run` puts the rejected rows into quarantine, `perimeter quarantine show` opens it for who has the key")
     .into())
 }
 
@@ -208,7 +208,10 @@ fn input_digests(stores: &Stores, inputs: &[Input]) -> Result<Vec<Vec<Option<Str
                 Ok(0) => return Ok(Some(hex::encode(digest.finalize()))),
                 Ok(length) => digest.update(&buffer[..length]),
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(crate::store::read_failure(file, error).unwrap_or_else(|| Failure::new(Culprit::Outside, "io-error", format!("{} cannot be read", file.label)).into())),
+                Err(error) => {
+                    return Err(crate::store::read_failure(file, error)
+                        .unwrap_or_else(|| Failure::new(Culprit::Outside, "io-error", format!("{} cannot be read", file.label)).into()));
+                }
             }
         }
     };
@@ -248,9 +251,13 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, digests: &[Vec<Op
         contract: seal::ContractFiles {
             job_sha256: of_kind("Job"),
             schemas_sha256: schemas.collect(),
+            plan_digest: hex::encode(plan.digest()),
             policy: seal::PolicyFile {
                 name: plan.contract.policy.name.clone(),
                 version: plan.contract.policy.version,
+                purpose: plan.contract.policy.purpose.clone(),
+                legal_basis: plan.contract.policy.legal_basis.clone(),
+                retention_days: plan.contract.policy.retention_days,
                 sha256: of_kind("Policy"),
                 approvals: Vec::new(),
             },

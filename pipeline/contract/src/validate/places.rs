@@ -71,7 +71,7 @@ impl Places<'_> {
             if scheme != "s3" {
                 let message = format!("`{}://` cannot be read or written here", shorten(scheme));
                 let help = match (scheme, usage) {
-                    ("gs", Use::Folder) => "write to S3 or a local folder; `perimeter replicate` copies a sealed dataset to `gs://`",
+                    ("gs", Use::Folder) => "write to S3 or a local folder; copying a sealed dataset to `gs://` is not part of this version",
                     ("file", _) => "write the path alone, without `file://`",
                     _ => "a local path or `s3://bucket/key`",
                 };

@@ -80,6 +80,9 @@ pub(super) enum Command {
     /// Make and list keyrings
     #[command(subcommand)]
     Keys(Keys),
+    /// Open what was rejected
+    #[command(subcommand)]
+    Quarantine(Quarantine),
     /// Schemas of the file formats
     #[command(subcommand)]
     Schema(Schema),
@@ -88,20 +91,35 @@ pub(super) enum Command {
 #[derive(Debug, Subcommand)]
 pub(super) enum Keys {
     /// Make a keyring with one version; prints no key
+    #[command(group = clap::ArgGroup::new("provider").required(true).args(["kms_key", "local"]))]
     Create {
         /// Where: a path or an s3:// uri, by custom NAME.keyring.json
         keyring: String,
         /// The AWS KMS key (id, ARN or alias) that wraps the root key
-        #[arg(long, value_name = "KEY", required_unless_present = "local")]
+        #[arg(long, value_name = "KEY")]
         kms_key: Option<String>,
         /// Wrap with a key file beside the keyring instead: development and tests only
-        #[arg(long, conflicts_with = "kms_key")]
+        #[arg(long)]
         local: bool,
     },
     /// List the versions of a keyring; prints no key
     List {
         /// A path or an s3:// uri
         keyring: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Quarantine {
+    /// List the records of a sealed file: where each stood and which rules it broke
+    Show {
+        /// The job file: names the key that opens it
+        job: PathBuf,
+        /// A .sealed file of the quarantine: a path or an s3:// uri
+        file: String,
+        /// Show the records themselves too: raw personal data
+        #[arg(long)]
+        raw: bool,
     },
 }
 

@@ -1,5 +1,5 @@
 //! What each command does with the library, and what it shows of the result.
-use super::arguments::{Cli, Command, FileKind, Global, Keys, Schema};
+use super::arguments::{Cli, Command, FileKind, Global, Keys, Quarantine, Schema};
 use super::progress::Drawn;
 use crate::engine::scan::Tally;
 use crate::error::Error;
@@ -42,6 +42,7 @@ pub(super) fn execute(cli: Cli, runtime: &Runtime) -> Done {
             Command::Inspect { shard } => inspect(&global, shard).await,
             Command::Verify { manifest } => verify(&global, manifest).await,
             Command::Keys(Keys::Create { keyring, kms_key, local: _ }) => create(&global, &keyring, kms_key).await,
+            Command::Quarantine(Quarantine::Show { job, file, raw }) => show_quarantine(&global, &job, &file, raw).await,
             Command::Keys(Keys::List { keyring }) => list(&global, &keyring).await,
             Command::Schema(Schema::Json { kind }) => schema(kind),
         }
@@ -90,9 +91,10 @@ async fn run(global: &Global, job: &Path) -> Done {
         );
     }
     say(&format!(
-        "sealed: {} rows read, {} rejected, {} written as {} records in {} shards{}\n",
+        "sealed: {} rows read, {} rejected, {} into `prepare`, {} out of it and into {} records in {} shards{}\n",
         manifest.rows.read,
         manifest.rows.rejected,
+        manifest.rows.read - manifest.rows.rejected,
         manifest.rows.written,
         manifest.shards.iter().map(|shard| shard.records).sum::<u64>(),
         manifest.shards.len(),
@@ -202,6 +204,28 @@ async fn list(global: &Global, keyring: &str) -> Done {
                 .into(),
         )),
     }
+}
+
+/// One JSON line per rejected record: where it stood and what it broke; its bytes only when they are asked for.
+async fn show_quarantine(global: &Global, job: &Path, file: &str, raw: bool) -> Done {
+    let services = Services::new(global.limits());
+    let contract = perimeter_contract::load(job, &global.parameters()).map_err(Error::from)?;
+    let name = contract.job.quarantine.key.clone();
+    let root = keys::open_one(&name, &contract.job, &services.stores).await?;
+    let place = uri(file)?;
+    let lines = blocking(move || {
+        let mut lines = String::new();
+        for record in crate::quarantine::open(&services.stores, &root, &place)? {
+            let record = record?;
+            let mut line = json!({"file": record.file, "record": record.record, "codes": record.codes});
+            if raw {
+                line["raw"] = record.raw_bytes().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).into();
+            }
+            lines.push_str(&format!("{line}\n"));
+        }
+        Ok(lines)
+    });
+    result(&lines.await?)
 }
 
 fn show_keyring(global: &Global, place: &Uri, file: &perimeter_pseudonym::keyring::KeyringFile) -> Done {

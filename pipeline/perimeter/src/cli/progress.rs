@@ -63,7 +63,7 @@ fn lines(progress: &Progress, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         let stage = progress.stage();
         let due = last.is_none_or(|(said, at)| said != stage || at.elapsed() >= Duration::from_secs(10));
-        if due && stage != Stage::Done {
+        if due && !matches!(stage, Stage::Plan | Stage::Done) {
             let _ = writeln!(io::stderr(), "{:>6}: {} after {:.1} s", stage.name(), say(progress, started), started.elapsed().as_secs_f64());
             last = Some((stage, Instant::now()));
         }

@@ -48,6 +48,12 @@ pub fn contract_column<'a>(contract: &'a Contract, column: &SourceColumn) -> Opt
     source.schema.columns.iter().find(|candidate| candidate.name == column.column)
 }
 
+/// Whether two source columns are of one named join domain.
+pub fn one_domain(contract: &Contract, one: &SourceColumn, other: &SourceColumn) -> bool {
+    let domain = |column| contract_column(contract, column).and_then(|column| column.join_domain.as_ref());
+    domain(one).is_some() && domain(one) == domain(other)
+}
+
 fn any(wanted: &[String], have: Option<&String>) -> bool {
     wanted.is_empty() || have.is_some_and(|have| wanted.contains(have))
 }
@@ -61,6 +67,11 @@ fn facts_match(matches: &Match, column: &Column) -> bool {
 
 fn first_rule<'a>(rules: &'a [Rule], column: &Column) -> Option<&'a Rule> {
     rules.iter().find(|rule| rule.matches.derived_from.is_empty() && facts_match(&rule.matches, column))
+}
+
+/// Whether the policy lets the column leave as it is.
+fn is_kept(contract: &Contract, column: &SourceColumn) -> bool {
+    contract_column(contract, column).and_then(|column| first_rule(&contract.policy.rules, column)).is_some_and(|rule| rule.transform == Transform::Keep)
 }
 
 fn describe(column: &Column) -> String {
@@ -79,7 +90,10 @@ pub fn decide(contract: &Contract, name: &str, lineage: &ColumnLineage, query: S
     let policy = &contract.policy;
     let mut problems = Vec::new();
     let mut sources = Vec::new();
-    for from in &lineage.from {
+    // A column that is tied to a sensitive one says what that one says.
+    let tied = lineage.tied.iter().filter(|tied| !lineage.from.contains(tied) && !is_kept(contract, tied));
+    let tied: BTreeSet<&SourceColumn> = tied.collect();
+    for from in lineage.from.iter().chain(tied.iter().copied()) {
         let Some(column) = contract_column(contract, from) else {
             problems.push(Diagnostic::new("unknown-source-column", query, format!("`{name}` reads {from}, which no contract describes")));
             continue;
@@ -97,7 +111,7 @@ pub fn decide(contract: &Contract, name: &str, lineage: &ColumnLineage, query: S
     if !problems.is_empty() {
         return Err(problems);
     }
-    if lineage.computed { computed(contract, name, lineage, &sources, query) } else { as_it_is(name, &sources, query) }
+    if lineage.computed || !tied.is_empty() { computed(contract, name, &sources, query) } else { as_it_is(name, &sources, query) }
 }
 
 /// A column that passes through: one rule, one join domain (a UNION can bring several source columns together).
@@ -141,7 +155,7 @@ fn computed(
     query: Span,
 ) -> Result<Decision, Vec<Diagnostic>> {
     let semantic_types: BTreeSet<String> = sources.iter().filter_map(|(_, column, _)| column.semantic_type.clone()).collect();
-    let own = JoinDomain::Own(format!("{name} of {}", lineage.from.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")));
+    let own = JoinDomain::Own(format!("{name} of {}", sources.iter().map(|(from, _, _)| from.to_string()).collect::<Vec<_>>().join(", ")));
     let sensitive: Vec<_> = sources.iter().filter(|(_, _, rule)| rule.transform != Transform::Keep).collect();
     if sensitive.is_empty() {
         return Ok(Decision { rule: None, transform: Transform::Keep, nulls: Nulls::Keep, join_domain: own, semantic_types, span: query });
@@ -174,7 +188,10 @@ fn computed(
                 Diagnostic::new(
                     "derived-not-covered",
                     query,
-                    format!("`{name}` is computed from {from}, and no rule of policy {} says what may happen to that", contract.policy.name),
+                    format!(
+                        "`{name}` is computed from or tied by a comparison to {from}, and no rule of policy {} says what may happen to that",
+                        contract.policy.name
+                    ),
                 )
                 .help(format!("add a rule to the policy: `{{name: …, match: {{derivedFrom: [{types}]}}, transform: …}}`, or leave `{name}` out of `prepare`")),
             ])

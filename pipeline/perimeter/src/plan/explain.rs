@@ -1,4 +1,5 @@
 //! A plan as people and machines read it. Key references only; no key, no cell.
+use super::decide::JoinDomain;
 use super::{Plan, PlannedColumn};
 use crate::read::Part;
 use perimeter_contract::job::{Overflow, Provider};
@@ -20,6 +21,7 @@ fn describe(plan: &Plan, column: &PlannedColumn) -> Value {
         "type": column.data_type.to_string(),
         "from": column.lineage.from,
         "computed": column.lineage.computed,
+        "tiedTo": column.lineage.tied.difference(&column.lineage.from).collect::<Vec<_>>(),
         "semanticTypes": decision.semantic_types,
         "rule": decision.rule,
         "transform": decision.transform.name(),
@@ -74,6 +76,33 @@ fn used_by(plan: &Plan, column: &PlannedColumn) -> Vec<String> {
         uses.push("table".to_owned());
     }
     uses
+}
+
+/// The transform with everything that a reviewer has to weigh: `cryptoHash, key person, join domain account, bytes 16`.
+fn treatment(plan: &Plan, column: &PlannedColumn) -> String {
+    let transform = &column.decision.transform;
+    let mut text = transform.name().to_owned();
+    if let Some(key) = transform.key() {
+        let domain = match &column.decision.join_domain {
+            JoinDomain::Named(name) => format!("join domain {name}"),
+            JoinDomain::Own(_) => "alone in its join domain".to_owned(),
+        };
+        let _ = write!(text, ", key {key}, {domain}");
+    }
+    if let Some(context) = column.context {
+        let _ = write!(text, ", one shift for each `{}`", plan.columns[context].name);
+    }
+    if let Transform::FixedSizeBucketing { size } = transform {
+        let _ = write!(text, ", size {}e-{}", size.unscaled, size.scale);
+    } else if let Value::Object(options) = options(transform) {
+        for (name, value) in options.iter().filter(|(name, value)| !value.is_null() && *name != "contextJoinDomain") {
+            let _ = write!(text, ", {name} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        }
+    }
+    if column.decision.nulls != Nulls::Keep {
+        let _ = write!(text, ", nulls {}", nulls(column.decision.nulls));
+    }
+    text
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -159,22 +188,34 @@ pub fn text(plan: &Plan) -> String {
     for name in plan.key_names() {
         if let Some(key) = job.keys.get(name) {
             let version = key.version.map_or_else(|| "newest version".to_owned(), |version| format!("version {version}"));
-            let _ = writeln!(out, "key       {name}: {version} of {}", key.keyring.0);
+            let provider = match &key.provider {
+                Provider::AwsKms { key_id } => format!("AWS KMS {key_id}"),
+                Provider::Local => "a local key file: development only".to_owned(),
+            };
+            let create = if key.create { ", made if it is absent" } else { "" };
+            let _ = writeln!(out, "key       {name}: {version} of {} ({provider}{create})", key.keyring.0);
         }
     }
-    let _ = writeln!(out, "\ncolumns of `prepare`, what they are made of, and what happens to them:");
-    let width = plan.columns.iter().map(|column| column.name.len()).max().unwrap_or(0);
+    let _ = writeln!(out, "\nprepare:");
+    for line in crate::prepare::text(job).trim_end().lines() {
+        let _ = writeln!(out, "  {line}");
+    }
+    let _ = writeln!(out, "\nits columns, what they are made of, and what happens to them:");
     for column in &plan.columns {
-        let from: Vec<String> = column.lineage.from.iter().map(ToString::to_string).collect();
+        let names = |columns: Vec<String>| columns.join(", ");
+        let from = names(column.lineage.from.iter().map(ToString::to_string).collect());
+        let tied = names(column.lineage.tied.difference(&column.lineage.from).map(ToString::to_string).collect());
         let from = match (column.lineage.computed, from.is_empty()) {
             (_, true) => "no source column".to_owned(),
-            (true, false) => format!("computed from {}", from.join(", ")),
-            (false, false) => from.join(", "),
+            (true, false) => format!("computed from {from}"),
+            (false, false) => from,
         };
+        let tied = if tied.is_empty() { String::new() } else { format!(", tied by a comparison to {tied}") };
         let rule = column.decision.rule.as_deref().map_or_else(|| "all its sources are kept".to_owned(), |rule| format!("rule \"{rule}\""));
         let uses = used_by(plan, column);
-        let uses = if uses.is_empty() { "not used".to_owned() } else { uses.join(", ") };
-        let _ = writeln!(out, "  {:width$}  {}  <- {from} ({rule}) -> {uses}", column.name, column.decision.transform.name());
+        let uses = if uses.is_empty() { "nothing".to_owned() } else { names(uses) };
+        let _ = writeln!(out, "  {} = {from}{tied}", column.name);
+        let _ = writeln!(out, "      {} ({rule}), used by {uses}", treatment(plan, column));
     }
     if !plan.rows.is_empty() {
         let _ = writeln!(out, "\nwhich rows are there depends on:");

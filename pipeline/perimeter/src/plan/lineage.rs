@@ -8,12 +8,20 @@
 //!   condition of a `CASE` too: `CASE WHEN cpf = '…' THEN 1 ELSE 0 END` says as much as the number itself);
 //! - **row influence**: whether a row is there at all depends on those columns (filter, join, group).
 //!
+//! Between the two lies a third: a join or filter can *tie* a column to another one's value without computing anything from it
+//! (`JOIN digits ON digits.d = substr(cpf, 1, 1)` puts the CPF's first digit into `d`). Every comparison that is not a plain
+//! equality within one join domain ties all columns that come from elsewhere; a tied column is decided as if it were computed.
+//! Rows come from the sources alone: constant relations (`VALUES`, `SELECT 'x'`) are refused, because they are dictionaries for
+//! just that.
+//!
 //! It also refuses what would make the output depend on the run (tenet 4): volatile functions, LIMIT, windows, ordered
 //! aggregates, float aggregates.
 use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, JoinType};
-use datafusion::logical_expr::expr::{AggregateFunction, GroupingSet};
-use datafusion::logical_expr::{Distinct, Expr, ExprSchemable, LogicalPlan, Subquery, Volatility};
+use datafusion::logical_expr::expr::{AggregateFunction, BinaryExpr, GroupingSet};
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{Distinct, Expr, ExprSchemable, LogicalPlan, Operator, Subquery, Volatility};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -46,11 +54,21 @@ pub struct ColumnLineage {
     pub from: BTreeSet<SourceColumn>,
     /// True when something was computed: the cells are not those of a source column as they are.
     pub computed: bool,
+    /// Source columns of other rows that a comparison has tied its cells to.
+    pub tied: BTreeSet<SourceColumn>,
+    /// The scans whose rows its cells come from: columns of one scan sit in one row and cannot be tied to each other.
+    scans: BTreeSet<usize>,
 }
 
 impl ColumnLineage {
     fn computed_from(parts: impl IntoIterator<Item = ColumnLineage>) -> Self {
-        Self { from: parts.into_iter().flat_map(|part| part.from).collect(), computed: true }
+        let mut whole = Self { computed: true, ..Self::default() };
+        for part in parts {
+            whole.from.extend(part.from);
+            whole.tied.extend(part.tied);
+            whole.scans.extend(part.scans);
+        }
+        whole
     }
 }
 
@@ -92,12 +110,13 @@ fn unsupported<T>(code: &'static str, what: impl Into<String>, help: &'static st
 
 const ORDER_HELP: &str = "the same input must give the same bytes: select without it";
 
-/// Walks the unoptimized plan of a query whose tables are the sources of a job.
+/// Walks the unoptimized plan of a query whose tables are the sources of a job. `one_domain` says whether two source columns are
+/// of one join domain: an equality between them ties nothing.
 ///
 /// # Errors
 /// The first node, expression or function that this tool does not let through.
-pub fn trace(plan: &LogicalPlan) -> Result<Lineage, Unsupported> {
-    let mut walk = Walk { rows: BTreeSet::new(), outer: Vec::new() };
+pub fn trace(plan: &LogicalPlan, one_domain: &dyn Fn(&SourceColumn, &SourceColumn) -> bool) -> Result<Lineage, Unsupported> {
+    let mut walk = Walk { rows: BTreeSet::new(), outer: Vec::new(), scans: 0, compared: BTreeSet::new(), one_domain };
     let columns = walk.plan(plan)?;
     Ok(Lineage { columns, rows: walk.rows })
 }
@@ -108,13 +127,18 @@ struct Scope<'a> {
     columns: &'a [ColumnLineage],
 }
 
-struct Walk {
+struct Walk<'a> {
     rows: BTreeSet<(SourceColumn, RowInfluence)>,
+    /// Scans met so far: each gets a number.
+    scans: usize,
+    /// What filters and joins have looked at, but for plain equalities within one domain: what a UNION's branches can tell apart.
+    compared: BTreeSet<SourceColumn>,
+    one_domain: &'a dyn Fn(&SourceColumn, &SourceColumn) -> bool,
     /// Schemas and lineages of the queries around a correlated subquery, innermost last.
     outer: Vec<(DFSchema, Vec<ColumnLineage>)>,
 }
 
-impl Walk {
+impl Walk<'_> {
     fn plan(&mut self, plan: &LogicalPlan) -> Result<Vec<ColumnLineage>, Unsupported> {
         match plan {
             LogicalPlan::TableScan(scan) => {
@@ -122,13 +146,14 @@ impl Walk {
                     return unsupported("unsupported-plan", "a scan with filters or a limit", "this is a fault of the tool: report it");
                 }
                 let source = scan.table_name.table();
-                let fields = scan.projected_schema.fields().iter();
-                Ok(fields
-                    .map(|field| ColumnLineage {
-                        from: BTreeSet::from([SourceColumn { source: source.to_owned(), column: field.name().clone() }]),
-                        computed: false,
-                    })
-                    .collect())
+                let scans = BTreeSet::from([self.scans]);
+                self.scans += 1;
+                let of_field = |name: &str| ColumnLineage {
+                    from: BTreeSet::from([SourceColumn { source: source.to_owned(), column: name.to_owned() }]),
+                    scans: scans.clone(),
+                    ..ColumnLineage::default()
+                };
+                Ok(scan.projected_schema.fields().iter().map(|field| of_field(field.name())).collect())
             }
             LogicalPlan::Projection(projection) => {
                 let input = self.plan(&projection.input)?;
@@ -136,24 +161,26 @@ impl Walk {
                 projection.expr.iter().map(|expr| self.expr(expr, &scope)).collect()
             }
             LogicalPlan::Filter(filter) => {
-                let input = self.plan(&filter.input)?;
-                self.influence(&filter.predicate, &Scope { schema: filter.input.schema(), columns: &input }, RowInfluence::Filter)?;
+                let mut input = self.plan(&filter.input)?;
+                self.compare(&filter.predicate, filter.input.schema(), &mut input, RowInfluence::Filter)?;
                 Ok(input)
             }
             LogicalPlan::Join(join) => {
                 let left = self.plan(&join.left)?;
                 let right = self.plan(&join.right)?;
+                let mut both: Vec<_> = left.iter().chain(&right).cloned().collect();
+                let Ok(schema) = join.left.schema().join(join.right.schema()) else {
+                    return unsupported("unsupported-plan", "a join whose sides share qualified names", "give the tables aliases");
+                };
                 for (l, r) in &join.on {
-                    self.influence(l, &Scope { schema: join.left.schema(), columns: &left }, RowInfluence::Join)?;
-                    self.influence(r, &Scope { schema: join.right.schema(), columns: &right }, RowInfluence::Join)?;
+                    let equal = Expr::BinaryExpr(BinaryExpr::new(Box::new(l.clone()), Operator::Eq, Box::new(r.clone())));
+                    self.compare(&equal, &schema, &mut both, RowInfluence::Join)?;
                 }
                 if let Some(filter) = &join.filter {
-                    let both: Vec<_> = left.iter().chain(&right).cloned().collect();
-                    let Ok(schema) = join.left.schema().join(join.right.schema()) else {
-                        return unsupported("unsupported-plan", "a join whose sides share qualified names", "give the tables aliases");
-                    };
-                    self.influence(filter, &Scope { schema: &schema, columns: &both }, RowInfluence::Join)?;
+                    self.compare(filter, &schema, &mut both, RowInfluence::Join)?;
                 }
+                let right = both.split_off(left.len());
+                let left = both;
                 match join.join_type {
                     JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full => Ok(left.into_iter().chain(right).collect()),
                     JoinType::LeftSemi | JoinType::LeftAnti => Ok(left),
@@ -201,17 +228,28 @@ impl Walk {
             LogicalPlan::Union(union) => {
                 let mut inputs = union.inputs.iter();
                 let Some(first) = inputs.next() else { return Ok(Vec::new()) };
+                let outside = std::mem::take(&mut self.compared);
                 let mut columns = self.plan(first)?;
                 for input in inputs {
                     for (column, other) in columns.iter_mut().zip(self.plan(input)?) {
                         column.from.extend(other.from);
+                        column.tied.extend(other.tied);
+                        column.scans.extend(other.scans);
                         column.computed |= other.computed;
                     }
                 }
+                // Which branch a row came through can show in any column, and says what that branch's filters looked at.
+                for column in &mut columns {
+                    column.tied.extend(self.compared.iter().cloned());
+                }
+                self.compared.extend(outside);
                 Ok(columns)
             }
-            LogicalPlan::EmptyRelation(empty) => Ok(vec![ColumnLineage { from: BTreeSet::new(), computed: true }; empty.schema.fields().len()]),
-            LogicalPlan::Values(values) => Ok(vec![ColumnLineage { from: BTreeSet::new(), computed: true }; values.schema.fields().len()]),
+            LogicalPlan::EmptyRelation(_) | LogicalPlan::Values(_) => unsupported(
+                "constant-relation",
+                "a relation of constants (VALUES, or SELECT without FROM)",
+                "rows come from the job's sources; add a source for a look-up table, with a contract of its own",
+            ),
             LogicalPlan::Limit(_) => unsupported("nondeterministic-query", "LIMIT", ORDER_HELP),
             LogicalPlan::Window(_) => unsupported(
                 "nondeterministic-query",
@@ -239,6 +277,48 @@ impl Walk {
         let lineage = self.expr(expr, scope)?;
         self.rows.extend(lineage.from.into_iter().map(|from| (from, kind)));
         Ok(())
+    }
+
+    /// What a filter or join compares: it decides rows, and ties columns of other rows to what it looks at.
+    fn compare(&mut self, predicate: &Expr, schema: &DFSchema, columns: &mut [ColumnLineage], kind: RowInfluence) -> Result<(), Unsupported> {
+        for part in split_conjunction(predicate) {
+            let scope = Scope { schema, columns };
+            self.influence(part, &scope, kind)?;
+            if self.is_plain_equality(part, &scope)? {
+                continue;
+            }
+            let mut looked_at = Vec::new();
+            let walked = part.apply(|expr| {
+                if matches!(expr, Expr::Column(_) | Expr::OuterReferenceColumn(..)) {
+                    looked_at.push(expr.clone());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            });
+            if walked.is_err() {
+                return unsupported("unsupported-expression", "a predicate that cannot be walked", "this is a fault of the tool: report it");
+            }
+            let looked_at = looked_at.iter().map(|expr| self.expr(expr, &scope)).collect::<Result<Vec<_>, _>>()?;
+            let scans: BTreeSet<usize> = looked_at.iter().flat_map(|column| column.scans.iter().copied()).collect();
+            self.compared.extend(looked_at.iter().flat_map(|column| column.from.iter().chain(&column.tied).cloned()));
+            if scans.len() < 2 {
+                continue;
+            }
+            for column in columns.iter_mut() {
+                for other in looked_at.iter().filter(|other| !other.scans.is_subset(&column.scans)) {
+                    column.tied.extend(other.from.iter().chain(&other.tied).cloned());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `a = b` between untouched columns of one join domain.
+    fn is_plain_equality(&mut self, predicate: &Expr, scope: &Scope<'_>) -> Result<bool, Unsupported> {
+        let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = predicate else { return Ok(false) };
+        let (left, right) = (self.expr(left, scope)?, self.expr(right, scope)?);
+        let untouched = |column: &ColumnLineage| !column.computed && column.tied.is_empty() && !column.from.is_empty();
+        let one_domain = left.from.iter().all(|l| right.from.iter().all(|r| (self.one_domain)(l, r)));
+        Ok(untouched(&left) && untouched(&right) && one_domain)
     }
 
     fn all(&mut self, exprs: impl IntoIterator<Item = impl AsRef<Expr>>, scope: &Scope<'_>) -> Result<ColumnLineage, Unsupported> {
@@ -401,7 +481,7 @@ mod tests {
         ]);
         context.register_table("tx", tx).unwrap();
         context.register_table("accounts", table(&[("account_id", DataType::Utf8), ("cpf", DataType::Utf8), ("birth", DataType::Date32)])).unwrap();
-        prepare::parse(&context, sql, &["tx", "accounts"]).await.map(|query| query.lineage)
+        prepare::parse(&context, sql, &["tx", "accounts"], &|a, b| a.column == b.column).await.map(|query| query.lineage)
     }
 
     fn show(lineage: &Lineage) -> Vec<String> {
@@ -459,6 +539,44 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn comparisons_tie_what_comes_from_elsewhere() {
+        let tied = |lineage: &Lineage| -> Vec<String> {
+            lineage
+                .columns
+                .iter()
+                .map(|column| column.tied.iter().filter(|tied| !column.from.contains(tied)).map(ToString::to_string).collect::<Vec<_>>().join(" "))
+                .collect()
+        };
+        for (sql, expected) in [
+            // A plain equality within one domain brings rows together and says nothing new.
+            ("SELECT tx.amount, accounts.birth FROM tx JOIN accounts ON tx.account_id = accounts.account_id", vec!["", ""]),
+            ("SELECT tx.amount, accounts.birth FROM tx, accounts WHERE tx.account_id = accounts.account_id", vec!["", ""]),
+            ("SELECT tx.amount, accounts.birth FROM tx JOIN accounts USING (account_id) WHERE tx.cpf LIKE '1%'", vec!["", ""]),
+            // Anything else makes one side a dictionary of the other.
+            ("SELECT tx.cpf, m.amount FROM tx JOIN tx AS m ON CAST(m.amount AS VARCHAR) = substr(tx.cpf, 1, 4)", vec!["tx.amount", "tx.cpf"]),
+            ("SELECT m.amount FROM tx, tx AS m WHERE CAST(m.amount AS VARCHAR) = substr(tx.cpf, 1, 4)", vec!["tx.cpf"]),
+            ("SELECT accounts.birth FROM tx JOIN accounts ON tx.cpf = accounts.account_id", vec!["tx.cpf"]),
+            ("SELECT accounts.birth FROM tx JOIN accounts ON tx.cpf < accounts.cpf", vec!["accounts.cpf tx.cpf"]),
+            (
+                "SELECT accounts.birth FROM tx JOIN accounts ON (tx.cpf LIKE '1%' AND accounts.birth > '1990-01-01') OR (tx.cpf LIKE '2%' AND accounts.birth < '1990-01-01')",
+                vec!["tx.cpf"],
+            ),
+            (
+                "SELECT (SELECT max(m.amount) FROM tx AS m WHERE CAST(m.amount AS VARCHAR) = substr(accounts.cpf, 1, 4)) AS x FROM accounts",
+                vec!["accounts.cpf"],
+            ),
+            // A literal that stands for what the branch's filter saw.
+            (
+                "SELECT account_id, 'a' AS x FROM tx WHERE cpf LIKE '1%' UNION ALL SELECT account_id, 'b' AS x FROM tx WHERE cpf LIKE '2%'",
+                vec!["tx.cpf", "tx.cpf"],
+            ),
+        ] {
+            let traced = lineage(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+            assert_eq!(tied(&traced), expected, "{sql}");
+        }
+    }
+
+    #[tokio::test]
     async fn what_depends_on_the_run_is_refused() {
         for (sql, code) in [
             ("SELECT cpf FROM tx LIMIT 5", "nondeterministic-query"),
@@ -476,6 +594,8 @@ mod tests {
             ("SELECT cpf FROM tx GROUP BY ROLLUP (cpf)", "unsupported-expression"),
             ("WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT n FROM r", "unsupported-plan"),
             ("SELECT value FROM generate_series(1, 3)", "unknown-table"),
+            ("SELECT tx.cpf, n.d FROM tx JOIN (VALUES ('0'), ('1')) AS n (d) ON substr(tx.cpf, 1, 1) = n.d", "constant-relation"),
+            ("SELECT tx.cpf, n.d FROM tx JOIN (SELECT '0' AS d UNION ALL SELECT '1' AS d) AS n ON substr(tx.cpf, 1, 1) = n.d", "constant-relation"),
         ] {
             match lineage(sql).await {
                 Err(NotAQuery::Unsupported(unsupported)) => assert_eq!(unsupported.code, code, "{sql}"),

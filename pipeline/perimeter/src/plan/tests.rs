@@ -121,6 +121,10 @@ async fn disagreements_are_refused() {
         ("SELECT amount, a.cpf, b.cpf FROM tx AS a JOIN tx AS b USING (account_id, amount)", "duplicate-output"),
         ("SELECT amount, cpf AS __shard FROM tx", "reserved-name"),
         ("SELECT amount FROM tx LIMIT 3", "nondeterministic-query"),
+        ("SELECT a.amount, b.amount AS m FROM tx AS a JOIN tx AS b ON cast(b.amount AS VARCHAR) = substr(a.cpf, 1, 4)", "derived-not-covered"),
+        ("SELECT a.amount, b.amount AS m FROM tx AS a, tx AS b WHERE cast(b.amount AS VARCHAR) = substr(a.cpf, 1, 4)", "derived-not-covered"),
+        ("SELECT amount, 'a' AS x FROM tx WHERE cpf LIKE '1%' UNION ALL SELECT amount, 'b' AS x FROM tx WHERE cpf LIKE '2%'", "derived-not-covered"),
+        ("SELECT amount, d.d FROM tx JOIN (VALUES (1), (2)) AS d (d) ON d.d = tx.amount", "constant-relation"),
         ("SELECT amount FROM", "invalid-sql"),
     ] {
         let codes = codes(prepare, ROWS).await;
@@ -141,4 +145,8 @@ async fn the_digest_covers_lineage_and_nothing_of_the_machine() {
     assert_eq!(planned(sql, ROWS).await.unwrap().digest(), digest, "another folder, the same digest");
     assert_ne!(planned("SELECT amount, cpf FROM tx WHERE cpf <> ''", ROWS).await.unwrap().digest(), digest);
     assert_ne!(planned("SELECT amount, holder_cpf AS cpf FROM tx", ROWS).await.unwrap().digest(), digest);
+    // The same columns, the same transforms, another expression: a reviewer must see it.
+    let years = planned("SELECT amount, date_part('year', born) AS age FROM tx", ROWS).await;
+    let days = planned("SELECT amount, date_part('doy', born) AS age FROM tx", ROWS).await;
+    assert_ne!(years.unwrap().digest(), days.unwrap().digest());
 }

@@ -76,6 +76,8 @@ pub struct ContractFiles {
     pub job_sha256: String,
     /// By source name: its schema file.
     pub schemas_sha256: BTreeMap<String, String>,
+    /// What `perimeter plan` showed as the digest: policy, schemas, query and lineage.
+    pub plan_digest: String,
     /// The policy file.
     pub policy: PolicyFile,
 }
@@ -88,6 +90,13 @@ pub struct PolicyFile {
     pub name: String,
     /// `metadata.version`.
     pub version: u32,
+    /// `metadata.purpose`.
+    pub purpose: String,
+    /// `metadata.legalBasis`.
+    pub legal_basis: Vec<String>,
+    /// `retention`, in days; recorded for whoever deletes, not enforced here.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub retention_days: Option<u32>,
     /// SHA-256 of the file, hex.
     pub sha256: String,
     /// Who approved it.

@@ -11,7 +11,16 @@ pub(super) fn facts(rows: u64) -> Facts {
         contract: ContractFiles {
             job_sha256: "00".into(),
             schemas_sha256: BTreeMap::new(),
-            policy: PolicyFile { name: "p".into(), version: 1, sha256: "00".into(), approvals: vec![] },
+            plan_digest: "00".into(),
+            policy: PolicyFile {
+                name: "p".into(),
+                version: 1,
+                purpose: "test".into(),
+                legal_basis: vec![],
+                retention_days: None,
+                sha256: "00".into(),
+                approvals: vec![],
+            },
         },
         keys: vec![KeyVersion { name: "person".into(), keyring: "k".into(), version: 1 }],
         inputs: vec![Input { source: "tx".into(), uri: "tx.csv".into(), bytes: 1, etag: None, sha256: None, rows: rows + 2 }],

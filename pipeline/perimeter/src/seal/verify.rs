@@ -207,6 +207,11 @@ impl Check<'_> {
     /// Figures of the manifest against each other and against what was counted.
     fn totals(&mut self, manifest: &Manifest, recounts: &BTreeMap<String, Recount>) {
         let mut wrong = |message: String| self.findings.push(finding(MANIFEST_FILE, "wrong-total", message));
+        let broken: u64 = manifest.rejections.values().sum();
+        // A row breaks one rule or more, and is read before it is rejected.
+        if manifest.rows.rejected > broken || (manifest.rows.rejected == 0) != (broken == 0) || manifest.rows.rejected > manifest.rows.read {
+            wrong(format!("{} rows rejected of {} read do not fit {broken} broken rules", manifest.rows.rejected, manifest.rows.read));
+        }
         let all_sound = recounts.len() == manifest.shards.len();
         let per_split: BTreeSet<usize> = manifest
             .splits

@@ -480,7 +480,10 @@ pub(crate) fn io_failure(action: &str, path: &Path, error: io::Error) -> Error {
         io::ErrorKind::NotADirectory => {
             Failure::new(Culprit::Denied, "not-a-folder", message).help("a file stands where the folder should be: remove it or name another place")
         }
-        io::ErrorKind::NotFound => Failure::new(Culprit::Data, "missing-file", message),
+        io::ErrorKind::NotFound if action == "read" => {
+            Failure::new(Culprit::Data, "missing-file", message).help("it was there when it was written: something removed it")
+        }
+        io::ErrorKind::NotFound => Failure::new(Culprit::Denied, "unusable-path", message).help("no folder can be made there: name another place"),
         io::ErrorKind::AlreadyExists => Failure::new(Culprit::Outside, "version-exists", message).help("run again: a new run takes a new id"),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Failure::new(Culprit::Outside, "disk-full", message).help("free some space and run again"),
         _ => Failure::new(Culprit::Outside, "io", message),
