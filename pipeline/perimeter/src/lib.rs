@@ -9,13 +9,27 @@
 //!                       └► quarantine (encrypted, inside the perimeter)
 //! ```
 //!
+//! One row's way, function by function ([`run::run`] calls the stages in this order):
+//!
+//! | the row | is handled by |
+//! |---|---|
+//! | is in a file of the listing | [`plan::plan`], which cuts files into [`read::Unit`]s |
+//! | becomes cells, with a record number | [`read::ingest_unit`], called by the table of [`engine::scan`] |
+//! | is typed and checked, or rejected | [`check::Typing`], [`check::Checker::evaluate`] |
+//! | goes to quarantine | [`quarantine::QuarantineWriter::push`] |
+//! | passes the user's SQL | [`prepare::prepare`] |
+//! | gets its tokens | [`pseudonymize::columns::Workers::push`] |
+//! | gets its shard | [`shard::shard_column`] |
+//! | is exchanged and sorted | [`engine::order::shape`] |
+//! | becomes part of an example | [`shape::Emitter::push`], driven by [`engine::emit::shard`] |
+//! | becomes bytes in a file | [`shard::Encoder`], [`shard::ShardWriter::write`] |
+//! | is read again and sealed | [`seal::seal()`] |
+//!
 //! | to … | begin at |
 //! |---|---|
 //! | run a job from a program | [`run::run`] over a [`plan::Plan`] from [`plan::plan`] |
 //! | see what a run would do | [`plan::explain`] |
-//! | follow a row: file to batch | [`read`], then [`check`] inside [`engine::scan`] |
-//! | follow a row: batch to token | [`prepare`], then [`pseudonymize`] |
-//! | follow a row: token to record | [`engine::order`], [`shape`], [`shard`] |
+//! | know which rule decides a column | [`plan::lineage`], then [`plan::decide`] |
 //! | read or check what was written | [`seal`] |
 //! | know who has to act on a failure | [`error`] |
 //!
