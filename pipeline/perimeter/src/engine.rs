@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// What the process takes beside the pool and the token caches: read buffers, open shards, the allocator's slack. Measured at
 /// about 130 MB for the engine alone; the rest is what our own stages are allowed.
-const RESERVE_BYTES: usize = 256 << 20;
+const RESERVE_BYTES: usize = 128 << 20;
 
 /// A sort below this much memory spills into files too small to merge.
 const SORT_BYTES: usize = 128 << 20;

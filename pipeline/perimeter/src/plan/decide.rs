@@ -147,13 +147,7 @@ fn as_it_is(name: &str, sources: &[(&SourceColumn, &Column, &Rule)], query: Span
 }
 
 /// A computed column: kept when all it is made of is kept, else a `derivedFrom` rule must cover every sensitive source.
-fn computed(
-    contract: &Contract,
-    name: &str,
-    lineage: &ColumnLineage,
-    sources: &[(&SourceColumn, &Column, &Rule)],
-    query: Span,
-) -> Result<Decision, Vec<Diagnostic>> {
+fn computed(contract: &Contract, name: &str, sources: &[(&SourceColumn, &Column, &Rule)], query: Span) -> Result<Decision, Vec<Diagnostic>> {
     let semantic_types: BTreeSet<String> = sources.iter().filter_map(|(_, column, _)| column.semantic_type.clone()).collect();
     let own = JoinDomain::Own(format!("{name} of {}", sources.iter().map(|(from, _, _)| from.to_string()).collect::<Vec<_>>().join(", ")));
     let sensitive: Vec<_> = sources.iter().filter(|(_, _, rule)| rule.transform != Transform::Keep).collect();

@@ -556,7 +556,7 @@ mod tests {
             ("SELECT tx.cpf, m.amount FROM tx JOIN tx AS m ON CAST(m.amount AS VARCHAR) = substr(tx.cpf, 1, 4)", vec!["tx.amount", "tx.cpf"]),
             ("SELECT m.amount FROM tx, tx AS m WHERE CAST(m.amount AS VARCHAR) = substr(tx.cpf, 1, 4)", vec!["tx.cpf"]),
             ("SELECT accounts.birth FROM tx JOIN accounts ON tx.cpf = accounts.account_id", vec!["tx.cpf"]),
-            ("SELECT accounts.birth FROM tx JOIN accounts ON tx.cpf < accounts.cpf", vec!["accounts.cpf tx.cpf"]),
+            ("SELECT accounts.birth FROM tx JOIN accounts ON tx.cpf < accounts.cpf", vec!["tx.cpf"]),
             (
                 "SELECT accounts.birth FROM tx JOIN accounts ON (tx.cpf LIKE '1%' AND accounts.birth > '1990-01-01') OR (tx.cpf LIKE '2%' AND accounts.birth < '1990-01-01')",
                 vec!["tx.cpf"],
@@ -592,7 +592,7 @@ mod tests {
             ("SELECT row_number() OVER (ORDER BY at) FROM tx", "nondeterministic-query"),
             ("SELECT DISTINCT ON (cpf) cpf FROM tx", "unsupported-plan"),
             ("SELECT cpf FROM tx GROUP BY ROLLUP (cpf)", "unsupported-expression"),
-            ("WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT n FROM r", "unsupported-plan"),
+            ("WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT n FROM r", "unknown-table"),
             ("SELECT value FROM generate_series(1, 3)", "unknown-table"),
             ("SELECT tx.cpf, n.d FROM tx JOIN (VALUES ('0'), ('1')) AS n (d) ON substr(tx.cpf, 1, 1) = n.d", "constant-relation"),
             ("SELECT tx.cpf, n.d FROM tx JOIN (SELECT '0' AS d UNION ALL SELECT '1' AS d) AS n ON substr(tx.cpf, 1, 1) = n.d", "constant-relation"),

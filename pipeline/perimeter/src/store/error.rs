@@ -25,10 +25,10 @@ impl Action {
 pub(super) fn io_failure(action: Action, name: &str, error: std::io::Error) -> Error {
     let failure = match error.kind() {
         ErrorKind::NotFound if action == Action::Read => {
-            Failure::new(Culprit::File, "input-not-found", format!("{name} does not exist")).help("Look at the path in the job file")
+            Failure::new(Culprit::File, "input-not-found", format!("{name} does not exist")).help("check the path")
         }
         ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::AlreadyExists | ErrorKind::InvalidFilename | ErrorKind::IsADirectory => {
-            Failure::new(Culprit::File, "unusable-path", format!("{name} cannot be {}", action.verb())).help("Look at the path in the job file")
+            Failure::new(Culprit::File, "unusable-path", format!("{name} cannot be {}", action.verb())).help("check the path")
         }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             Failure::new(Culprit::Denied, "access-denied", format!("{name} may not be {}", action.verb())).help("Grant this user access to the path")
@@ -54,11 +54,9 @@ pub(super) fn store_failure(action: Action, name: &str, error: &object_store::Er
     let file = |code, message: String, help: &str| Failure::new(Culprit::File, code, message).help(help);
     let failure = match error {
         // Listing reports it as a generic error, reading as one of a missing key.
-        _ if code == Some("NoSuchBucket") => {
-            file("bucket-not-found", format!("{name} cannot be {}: there is no such bucket", action.verb()), "Look at the uri in the job file")
-        }
-        E::NotFound { .. } if action == Action::Read => file("input-not-found", format!("{name} does not exist"), "Look at the uri in the job file"),
-        E::NotFound { .. } => file("bucket-not-found", format!("{name} cannot be written{said}"), "Look at the uri in the job file"),
+        _ if code == Some("NoSuchBucket") => file("bucket-not-found", format!("{name} cannot be {}: there is no such bucket", action.verb()), "check the uri"),
+        E::NotFound { .. } if action == Action::Read => file("input-not-found", format!("{name} does not exist"), "check the uri"),
+        E::NotFound { .. } => file("bucket-not-found", format!("{name} cannot be written{said}"), "check the uri"),
         E::Unauthenticated { path, .. } if path.is_empty() => {
             Failure::new(Culprit::Denied, "no-credentials", format!("{name} cannot be {}: no AWS credentials were found", action.verb()))
                 .help("Set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run where a role is attached")
