@@ -63,6 +63,7 @@ if [ "$only" = all ]; then
   step "dependencies against deny.toml" "$venv/bin/python" tests/support/dependencies.py
   if command -v cargo-deny > /dev/null; then step "cargo deny" cargo deny --locked check licenses bans sources; fi
   step "cargo build" cargo build --release --locked
+  export PERIMETER_PYTHON="$venv/bin/python"      # for the tests that compare with the official writers and messages
   counted "cargo test" cargo test --release --locked --workspace --no-fail-fast
   step "cargo clippy" cargo clippy --release --locked --workspace --all-targets -- -D warnings
   RUSTDOCFLAGS="-D warnings -D missing_docs" step "cargo doc" cargo doc --release --locked --workspace --no-deps

@@ -198,6 +198,13 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
             );
             continue;
         }
+        if field.name().chars().any(is_deceptive) {
+            problems.push(
+                Diagnostic::new("deceptive-name", place, "the query gives a column whose name has control or invisible characters".to_owned())
+                    .help("name it with letters that a reviewer can see"),
+            );
+            continue;
+        }
         if field.name().starts_with("__") {
             problems.push(
                 Diagnostic::new("reserved-name", place, format!("the name `{}` is reserved", field.name()))
@@ -228,6 +235,11 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
         return Err(refuse(problems));
     }
     Ok(Resolved { columns, rows: query.lineage.rows })
+}
+
+/// Characters that would make a printed plan say something else than what runs.
+pub(crate) fn is_deceptive(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 /// `dateShift` needs the column whose value picks the shift among the query's columns, untouched.

@@ -1,7 +1,7 @@
 //! *prepare*: the user's SQL over the checked sources, and nothing else.
 //!
 //! [`parse`] is the only way from a text to a query: one statement, a SELECT, over the job's sources alone, traced by
-//! [`lineage`](crate::plan::lineage). The plan uses it over tables without rows; a run uses it again over the checked
+//! [`lineage`]. The plan uses it over tables without rows; a run uses it again over the checked
 //! sources, and [`Prepared`] exists only when both lineages are the same: nothing runs that `perimeter plan` does not show.
 use crate::engine::scan::Checked;
 use crate::error::{Culprit, Failure, Result};

@@ -187,20 +187,20 @@ fn spec(plan: &Plan, column: &PlannedColumn, input: usize, context: Option<usize
         Transform::Keep | Transform::Drop => Work::Keep,
         Transform::CryptoHash { key, canonicalize, encoding, bytes } => {
             let options = CryptoHashOptions { canonicalize: canonical(canonicalize), encoding: token_encoding(*encoding), bytes: *bytes };
-            Work::Text(TextTransform::CryptoHash(CryptoHash::new(keys.root(key)?, &domain, &options)))
+            Work::text(TextTransform::CryptoHash(CryptoHash::new(keys.root(key)?, &domain, &options)))
         }
         Transform::CryptoDeterministic { key, canonicalize } => {
-            Work::Text(TextTransform::CryptoDeterministic(CryptoDeterministic::new(keys.root(key)?, &domain, &canonical(canonicalize))))
+            Work::text(TextTransform::CryptoDeterministic(CryptoDeterministic::new(keys.root(key)?, &domain, &canonical(canonicalize))))
         }
         Transform::CryptoReplaceFfxFpe { key, keep_first, keep_last, check_digit: digit, canonicalize } => {
             let options =
                 Ff1Options { canonicalize: canonical(canonicalize), keep_first: *keep_first, keep_last: *keep_last, check_digit: digit.map(check_digit) };
-            Work::Text(TextTransform::Ff1Digits(Ff1Digits::new(keys.root(key)?, &domain, &options)))
+            Work::text(TextTransform::Ff1Digits(Ff1Digits::new(keys.root(key)?, &domain, &options)))
         }
         Transform::CharacterMask { masking_character, keep_first, keep_last, mask_length } => {
-            Work::Text(TextTransform::CharacterMask(CharacterMask::new(*masking_character, *keep_first, *keep_last, *mask_length)))
+            Work::text(TextTransform::CharacterMask(CharacterMask::new(*masking_character, *keep_first, *keep_last, *mask_length)))
         }
-        Transform::Truncate { length } => Work::Text(TextTransform::Truncate(Truncate::new(*length))),
+        Transform::Truncate { length } => Work::text(TextTransform::Truncate(Truncate::new(*length))),
         Transform::DateShift { key, context_join_domain, max_days } => {
             let domain = JoinDomain::Named(context_join_domain.clone()).label();
             let shift = DateShift::new(keys.root(key)?, &domain, DateShiftOptions { max_days: *max_days });
@@ -225,7 +225,8 @@ fn token_encoding(encoding: TokenEncoding) -> Encoding {
 }
 
 fn null_token(work: &Work) -> Option<String> {
-    let Work::Text(TextTransform::CryptoHash(hash)) = work else { return None };
+    let Work::Text(transform) = work else { return None };
+    let TextTransform::CryptoHash(hash) = transform.as_ref() else { return None };
     let mut token = Vec::new();
     hash.apply_null(&mut token);
     String::from_utf8(token).ok()

@@ -72,13 +72,13 @@ fn stopped() -> Failure {
 /// Whatever a stage ends with; see [`Error::exit_code`](crate::error::Error::exit_code) for who has to act.
 pub async fn run(plan: &Plan, services: &Services) -> Result<Sealed> {
     let Services { stores, progress, .. } = services;
-    let run = RunId::new();
+    let (run, asked) = (RunId::new(), stop_flag());
     let job = &plan.contract.job;
     tracing::info!(dataset = job.name, run = run.id, "run begins");
     progress.expect_bytes(plan.inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum());
 
     progress.enter(Stage::Keys);
-    let keys = keys::open(plan, stores).await?;
+    let keys = Arc::new(keys::open(plan, stores).await?);
 
     // The sinks come before the first row: an unwritable one must not cost an hour.
     let (dataset, sink, table, id, blocking) = (job.name.clone(), job.sink.clone(), job.table.clone(), run.id.clone(), Arc::clone(stores));
@@ -89,9 +89,14 @@ pub async fn run(plan: &Plan, services: &Services) -> Result<Sealed> {
     });
     let (sink, table) = sinks.await.map_err(|_| stopped())??;
 
-    let sealed = tokio::select! {
-        sealed = into_sinks(plan, services, Arc::new(keys), &run, Arc::clone(&sink), table.clone()) => sealed,
-        interrupted = interrupted() => Err(interrupted),
+    // Up to the gates a signal stops the run. Sealing is short and not interrupted: a manifest that is there must not be denied.
+    let closed = tokio::select! {
+        closed = until_closed(plan, services, Arc::clone(&keys), &run, Arc::clone(&sink), table.clone()) => closed,
+        interrupted = interrupted(asked) => Err(interrupted),
+    };
+    let sealed = match closed {
+        Ok((closed, tally)) => seal_closed(plan, services, &keys, &run, closed, &tally, Arc::clone(&sink), table.clone()).await,
+        Err(error) => Err(error),
     };
     if sealed.is_err() {
         take_back(sink, table).await;
@@ -99,8 +104,15 @@ pub async fn run(plan: &Plan, services: &Services) -> Result<Sealed> {
     sealed
 }
 
-/// From the first row to the manifest.
-async fn into_sinks(plan: &Plan, services: &Services, keys: Arc<Keys>, run: &RunId, sink: Arc<ShardSink>, table: Option<Arc<TableSink>>) -> Result<Sealed> {
+/// From the first row to closed shards that the gates let through.
+async fn until_closed(
+    plan: &Plan,
+    services: &Services,
+    keys: Arc<Keys>,
+    run: &RunId,
+    sink: Arc<ShardSink>,
+    table: Option<Arc<TableSink>>,
+) -> Result<(emit::Closed, Tally)> {
     let Services { limits, progress, .. } = services;
     progress.enter(Stage::Read);
     let context = engine::session(limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
@@ -110,16 +122,31 @@ async fn into_sinks(plan: &Plan, services: &Services, keys: Arc<Keys>, run: &Run
     let prepared = prepare(plan, context, checked).await?;
     let pseudonymized = pseudonymize(prepared, plan, &keys, limits).await?;
     let shaped = order::shape(pseudonymized, plan, limits)?;
-    let closed = emit::shard(shaped, plan, Arc::clone(&sink), table.clone(), progress).await?;
+    let closed = emit::shard(shaped, plan, sink, table, progress).await?;
 
     let threads = limits.threads;
     let (closed, tally) = spawn_blocking(move || closed.checked.finish(threads).map(|tally| (closed, tally))).await.map_err(|_| stopped())??;
     gate(plan, &tally)?;
+    Ok((closed, tally))
+}
 
+/// From closed shards to the manifest.
+#[expect(clippy::too_many_arguments, reason = "all that a run has made comes together here, once")]
+async fn seal_closed(
+    plan: &Plan,
+    services: &Services,
+    keys: &Keys,
+    run: &RunId,
+    closed: emit::Closed,
+    tally: &Tally,
+    sink: Arc<ShardSink>,
+    table: Option<Arc<TableSink>>,
+) -> Result<Sealed> {
+    let progress = &services.progress;
     progress.enter(Stage::Seal);
     let (blocking, inputs) = (Arc::clone(&services.stores), plan.inputs.clone());
     let digests = spawn_blocking(move || input_digests(&blocking, &inputs)).await.map_err(|_| stopped())??;
-    let facts = facts(plan, run, &keys, &tally, &digests, closed.rows)?;
+    let facts = facts(plan, run, keys, tally, &digests, closed.rows)?;
     let total_shards = plan.shards;
     let sealed = spawn_blocking(move || {
         let table = table.as_deref().map(|table| (table, closed.parts));
@@ -131,13 +158,18 @@ async fn into_sinks(plan: &Plan, services: &Services, keys: Arc<Keys>, run: &Run
     Ok(sealed)
 }
 
-/// Waits for the operator's or the scheduler's signal to stop.
-async fn interrupted() -> crate::error::Error {
+/// Set when the operator or the scheduler asks the run to stop.
+fn stop_flag() -> Arc<AtomicBool> {
     let asked = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
         // Where a signal cannot be caught, it ends the process as it always did.
         let _ = signal_hook::flag::register(signal, Arc::clone(&asked));
     }
+    asked
+}
+
+/// Waits for the operator's or the scheduler's signal to stop.
+async fn interrupted(asked: Arc<AtomicBool>) -> crate::error::Error {
     while !asked.load(Ordering::Relaxed) {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

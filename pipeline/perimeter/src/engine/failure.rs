@@ -1,5 +1,6 @@
 //! Engine errors by kind. Their texts quote cells (a failed cast prints the value), so none of them is ever shown.
 use crate::error::{Culprit, Error, Failure};
+use datafusion::arrow::error::ArrowError;
 use datafusion::common::DataFusionError;
 use std::sync::{Arc, Mutex};
 
@@ -38,6 +39,9 @@ fn sort(error: &DataFusionError) -> Error {
             .help("raise --memory-limit or lower --threads; nothing was published"),
         DataFusionError::IoError(error) => {
             Failure::new(Culprit::Outside, "spill-failed", format!("a spill file could not be written or read ({})", error.kind())).help("check the free space under the temporary directory (TMPDIR)")
+        }
+        DataFusionError::ArrowError(error, _) if matches!(**error, ArrowError::IoError(..)) => {
+            Failure::new(Culprit::Outside, "spill-failed", "a spill file could not be written or read").help("check the free space under the temporary directory (TMPDIR)")
         }
         DataFusionError::ArrowError(_, _) | DataFusionError::Execution(_) => {
             Failure::new(Culprit::Data, "prepare-failed", "the `prepare` query failed on a row: a cast, an overflow or a division that the data does not allow")

@@ -198,7 +198,8 @@ pub fn text(plan: &Plan) -> String {
     }
     let _ = writeln!(out, "\nprepare:");
     for line in crate::prepare::text(job).trim_end().lines() {
-        let _ = writeln!(out, "  {line}");
+        let shown: String = line.chars().map(|c| if super::is_deceptive(c) { char::REPLACEMENT_CHARACTER } else { c }).collect();
+        let _ = writeln!(out, "  {shown}");
     }
     let _ = writeln!(out, "\nits columns, what they are made of, and what happens to them:");
     for column in &plan.columns {

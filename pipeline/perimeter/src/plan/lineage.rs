@@ -117,7 +117,11 @@ const ORDER_HELP: &str = "the same input must give the same bytes: select withou
 /// The first node, expression or function that this tool does not let through.
 pub fn trace(plan: &LogicalPlan, one_domain: &dyn Fn(&SourceColumn, &SourceColumn) -> bool) -> Result<Lineage, Unsupported> {
     let mut walk = Walk { rows: BTreeSet::new(), outer: Vec::new(), scans: 0, compared: BTreeSet::new(), one_domain };
-    let columns = walk.plan(plan)?;
+    let mut columns = walk.plan(plan)?;
+    // A literal can only say what the filters around it looked at.
+    for column in columns.iter_mut().filter(|column| column.from.is_empty()) {
+        column.tied.extend(walk.compared.iter().cloned());
+    }
     Ok(Lineage { columns, rows: walk.rows })
 }
 
@@ -166,8 +170,11 @@ impl Walk<'_> {
                 Ok(input)
             }
             LogicalPlan::Join(join) => {
+                let outside = std::mem::take(&mut self.compared);
                 let left = self.plan(&join.left)?;
+                let in_left = std::mem::take(&mut self.compared);
                 let right = self.plan(&join.right)?;
+                let in_right = std::mem::take(&mut self.compared);
                 let mut both: Vec<_> = left.iter().chain(&right).cloned().collect();
                 let Ok(schema) = join.left.schema().join(join.right.schema()) else {
                     return unsupported("unsupported-plan", "a join whose sides share qualified names", "give the tables aliases");
@@ -179,8 +186,17 @@ impl Walk<'_> {
                 if let Some(filter) = &join.filter {
                     self.compare(filter, &schema, &mut both, RowInfluence::Join)?;
                 }
-                let right = both.split_off(left.len());
-                let left = both;
+                let mut right = both.split_off(left.len());
+                let mut left = both;
+                // Whether the nullable side is there says what its own filters and the join's condition looked at.
+                let on = self.compared.clone();
+                if matches!(join.join_type, JoinType::Left | JoinType::Full) {
+                    right.iter_mut().for_each(|column| column.tied.extend(on.iter().chain(&in_right).cloned()));
+                }
+                if matches!(join.join_type, JoinType::Right | JoinType::Full) {
+                    left.iter_mut().for_each(|column| column.tied.extend(on.iter().chain(&in_left).cloned()));
+                }
+                self.compared.extend(outside.into_iter().chain(in_left).chain(in_right));
                 match join.join_type {
                     JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full => Ok(left.into_iter().chain(right).collect()),
                     JoinType::LeftSemi | JoinType::LeftAnti => Ok(left),
@@ -200,7 +216,10 @@ impl Walk<'_> {
                     columns.push(self.expr(expr, &scope)?);
                 }
                 for expr in &aggregate.aggr_expr {
-                    columns.push(self.expr(expr, &scope)?);
+                    let mut column = self.expr(expr, &scope)?;
+                    // A count of what a filter let through says what the filter looked at.
+                    column.tied.extend(self.compared.iter().cloned());
+                    columns.push(column);
                 }
                 Ok(columns)
             }
@@ -387,8 +406,8 @@ impl Walk<'_> {
                 Ok(ColumnLineage::computed_from(parts))
             }
             Expr::Exists(exists) => {
-                self.subquery(&exists.subquery, scope)?;
-                Ok(ColumnLineage::computed_from([]))
+                let columns = self.subquery(&exists.subquery, scope)?;
+                Ok(ColumnLineage::computed_from(columns))
             }
             Expr::SetComparison(comparison) => {
                 let mut parts = self.subquery(&comparison.subquery, scope)?;
@@ -431,10 +450,14 @@ impl Walk<'_> {
         if !call.params.order_by.is_empty() {
             return unsupported("nondeterministic-query", "an ordered aggregate", ORDER_HELP);
         }
-        if name == "sum" {
+        if matches!(name.as_str(), "sum" | "min" | "max") {
             for arg in &call.params.args {
                 if !matches!(arg.get_type(scope.schema), Ok(data_type) if !matches!(data_type, DataType::Float16 | DataType::Float32 | DataType::Float64)) {
-                    return unsupported("nondeterministic-query", "a sum of floats", "float sums depend on the order of rows: sum a decimal or an integer");
+                    return unsupported(
+                        "nondeterministic-query",
+                        format!("{name} of floats"),
+                        "float sums, signed zeros and NaN depend on the order of rows: use a decimal or an integer",
+                    );
                 }
             }
         }
@@ -448,9 +471,13 @@ impl Walk<'_> {
     /// Columns of a subquery; what decides its rows decides rows of the whole.
     fn subquery(&mut self, subquery: &Subquery, scope: &Scope<'_>) -> Result<Vec<ColumnLineage>, Unsupported> {
         self.outer.push((scope.schema.clone(), scope.columns.to_vec()));
+        let outside = std::mem::take(&mut self.compared);
         let columns = self.plan(&subquery.subquery);
         self.outer.pop();
-        let columns = columns?;
+        let mut columns = columns?;
+        // What comes out of a subquery, and whether anything does, says what its filters looked at.
+        columns.iter_mut().for_each(|column| column.tied.extend(self.compared.iter().cloned()));
+        self.compared.extend(outside);
         self.rows.extend(columns.iter().flat_map(|column| &column.from).map(|from| (from.clone(), RowInfluence::Filter)));
         Ok(columns)
     }
@@ -565,6 +592,15 @@ mod tests {
                 "SELECT (SELECT max(m.amount) FROM tx AS m WHERE CAST(m.amount AS VARCHAR) = substr(accounts.cpf, 1, 4)) AS x FROM accounts",
                 vec!["accounts.cpf"],
             ),
+            // A null, a count, an EXISTS or a literal stands for what a filter saw.
+            (
+                "SELECT tx.amount, accounts.birth FROM tx LEFT JOIN accounts ON tx.account_id = accounts.account_id AND accounts.cpf LIKE '5%'",
+                vec!["", "accounts.cpf"],
+            ),
+            ("SELECT a.birth FROM tx LEFT JOIN (SELECT * FROM accounts WHERE cpf LIKE '5%') AS a ON tx.account_id = a.account_id", vec!["accounts.cpf"]),
+            ("SELECT (SELECT count(*) FROM accounts WHERE accounts.account_id = tx.account_id AND accounts.cpf LIKE '5%') AS x FROM tx", vec!["accounts.cpf"]),
+            ("SELECT account_id, count(*) FROM tx WHERE cpf LIKE '5%' GROUP BY account_id", vec!["", "tx.cpf"]),
+            ("SELECT account_id, 'x' AS x FROM tx WHERE cpf = '52998224725'", vec!["", "tx.cpf"]),
             // A literal that stands for what the branch's filter saw.
             (
                 "SELECT account_id, 'a' AS x FROM tx WHERE cpf LIKE '1%' UNION ALL SELECT account_id, 'b' AS x FROM tx WHERE cpf LIKE '2%'",
@@ -587,6 +623,7 @@ mod tests {
             ("SELECT uuid() FROM tx", "nondeterministic-query"),
             ("SELECT sum(weight) FROM tx", "nondeterministic-query"),
             ("SELECT avg(weight) FROM tx", "nondeterministic-query"),
+            ("SELECT min(weight) FROM tx", "nondeterministic-query"),
             ("SELECT first_value(cpf) FROM tx", "nondeterministic-query"),
             ("SELECT string_agg(cpf, ',') FROM tx", "nondeterministic-query"),
             ("SELECT row_number() OVER (ORDER BY at) FROM tx", "nondeterministic-query"),

@@ -5,11 +5,15 @@ use crate::error::{Culprit, Failure, Result};
 use crate::shard::{shard_column, tie_column};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Date32Array, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
 use datafusion::arrow::buffer::OffsetBuffer;
-use datafusion::arrow::compute::cast;
+use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Date32Type, Decimal128Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::arrow::util::display::FormatOptions;
 use perimeter_pseudonym::transform::{Canonicalizer, Context, DateShift, TextTransform};
 use std::sync::Arc;
+
+/// A value that does not fit the boundary's type is refused, never made null.
+const STRICT: CastOptions<'static> = CastOptions { safe: false, format_options: FormatOptions::new() };
 
 /// One column of the output: where it comes from and what is done to it.
 pub struct ColumnSpec {
@@ -33,7 +37,7 @@ pub enum Work {
     /// Nothing.
     Keep,
     /// Text to text, once per distinct value.
-    Text(TextTransform),
+    Text(Box<TextTransform>),
     /// Whole days, by the value of another input column.
     Shift {
         /// The position of the context in the input.
@@ -58,11 +62,17 @@ pub enum Work {
 }
 
 impl Work {
+    /// A transform of text.
+    pub fn text(transform: TextTransform) -> Self {
+        Self::Text(Box::new(transform))
+    }
+
     /// Whether a value costs cryptography: then tokens are kept. A mask is cheaper than a look-up.
     fn is_keyed(&self) -> bool {
         match self {
-            Self::Text(TextTransform::CharacterMask(_) | TextTransform::Truncate(_)) | Self::Keep | Self::Bucket { .. } => false,
-            Self::Text(_) | Self::Shift { .. } | Self::ContextHash { .. } => true,
+            Self::Text(transform) => !matches!(**transform, TextTransform::CharacterMask(_) | TextTransform::Truncate(_)),
+            Self::Keep | Self::Bucket { .. } => false,
+            Self::Shift { .. } | Self::ContextHash { .. } => true,
         }
     }
 }
@@ -114,7 +124,7 @@ impl Workers {
             let raw = if raw.data_type() == &spec.data_type {
                 Arc::clone(raw)
             } else {
-                cast(raw, &spec.data_type).map_err(|_| refused(spec, "does not fit its type"))?
+                cast_with_options(raw, &spec.data_type, &STRICT).map_err(|_| refused(spec, "does not fit its type"))?
             };
             columns.push(worker.apply(spec, &raw, batch)?);
         }
@@ -239,6 +249,9 @@ fn text(transform: &mut TextTransform, mut cache: Option<&mut TokenCache>, spec:
 
 fn shift_dates(raw: &ArrayRef, spec: &ColumnSpec, days: &mut dyn FnMut(usize) -> Result<Option<i32>>) -> Result<ArrayRef> {
     const DAY_MICROS: i64 = 86_400_000_000;
+    /// 0001-01-01 and 9999-12-31, in days since 1970: what every reader can express.
+    const FIRST_DAY: i32 = -719_162;
+    const LAST_DAY: i32 = 2_932_896;
     let leaves = || refused(spec, "leaves the calendar when it is shifted");
     match raw.data_type() {
         DataType::Date32 => {
@@ -246,7 +259,7 @@ fn shift_dates(raw: &ArrayRef, spec: &ColumnSpec, days: &mut dyn FnMut(usize) ->
             let mut shifted = Vec::with_capacity(dates.len());
             for row in 0..dates.len() {
                 let by = if dates.is_null(row) { None } else { days(row)? };
-                shifted.push(by.map(|by| dates.value(row).checked_add(by).ok_or_else(leaves)).transpose()?);
+                shifted.push(by.map(|by| dates.value(row).checked_add(by).filter(|day| FIRST_DAY <= *day && *day <= LAST_DAY).ok_or_else(leaves)).transpose()?);
             }
             Ok(Arc::new(Date32Array::from(shifted)))
         }
@@ -255,8 +268,16 @@ fn shift_dates(raw: &ArrayRef, spec: &ColumnSpec, days: &mut dyn FnMut(usize) ->
             let mut shifted = Vec::with_capacity(times.len());
             for row in 0..times.len() {
                 let by = if times.is_null(row) { None } else { days(row)? };
-                shifted
-                    .push(by.map(|by| i64::from(by).checked_mul(DAY_MICROS).and_then(|by| times.value(row).checked_add(by)).ok_or_else(leaves)).transpose()?);
+                shifted.push(
+                    by.map(|by| {
+                        i64::from(by)
+                            .checked_mul(DAY_MICROS)
+                            .and_then(|by| times.value(row).checked_add(by))
+                            .filter(|time| (i64::from(FIRST_DAY)..=i64::from(LAST_DAY)).contains(&time.div_euclid(DAY_MICROS)))
+                            .ok_or_else(leaves)
+                    })
+                    .transpose()?,
+                );
             }
             Ok(Arc::new(TimestampMicrosecondArray::from(shifted).with_timezone_opt(zone.clone())))
         }
