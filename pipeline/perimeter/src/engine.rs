@@ -18,9 +18,11 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// What the process takes beside the pool and the token caches: read buffers, open shards, the allocator's slack. Measured at
-/// about 130 MB for the engine alone; the rest is what our own stages are allowed.
-const RESERVE_BYTES: usize = 128 << 20;
+/// What the process takes beside the pool and the token caches: read buffers, open shards and table parts, what spilling and the
+/// allocator hold. Measured on workload W at 5 million rows: about 320 MB under a small limit; under a large one sorts leave a
+/// part of their reservations unused, and less will do.
+const RESERVE_BYTES: usize = 384 << 20;
+const LEAST_RESERVE_BYTES: usize = 256 << 20;
 
 /// A sort below this much memory spills into files too small to merge.
 const SORT_BYTES: usize = 128 << 20;
@@ -47,18 +49,19 @@ impl Limits {
     pub fn new(memory_bytes: usize, threads: Option<usize>) -> Self {
         let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get));
         // Large batches make merges cheaper; with little memory they would make them impossible.
-        let batch_rows = if memory_bytes >= 1 << 30 { 32_768 } else { 8_192 };
+        let batch_rows = if memory_bytes >= 2 << 30 { 32_768 } else { 8_192 };
         Self { memory_bytes, threads, batch_rows }
     }
 
     /// Tokens of values seen before, in all partitions together.
     pub fn cache_bytes(&self) -> usize {
-        self.memory_bytes / 16
+        self.memory_bytes / 32
     }
 
     /// The pool that sorts, joins and exchanges share.
     pub fn pool_bytes(&self) -> usize {
-        self.memory_bytes.saturating_sub(RESERVE_BYTES + self.cache_bytes()).max(self.memory_bytes / 4)
+        let reserve = RESERVE_BYTES.saturating_sub(self.memory_bytes / 8).max(LEAST_RESERVE_BYTES);
+        self.memory_bytes.saturating_sub(reserve + self.cache_bytes()).max(self.memory_bytes / 8)
     }
 
     /// Sorted partitions at a time: as many as threads and memory allow, never more than shards.

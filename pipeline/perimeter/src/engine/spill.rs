@@ -182,9 +182,9 @@ impl Write for SealingWriter {
         Ok(taken)
     }
 
-    // A frame is sealed when it is full or the file is finished: flushing early would only make frames small.
+    // Whoever reads a file that is still written reads up to what was flushed.
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        if self.buffer.is_empty() { Ok(()) } else { self.seal() }
     }
 }
 
