@@ -5,7 +5,7 @@
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::plan::Plan;
 use crate::store::Stores;
-use perimeter_contract::job::{Job, Key, Provider, Uri};
+use perimeter_contract::job::{Job, Provider, Uri};
 use perimeter_pseudonym::RootKey;
 use perimeter_pseudonym::keyring::{KeyError, KeyringFile, Purpose, create_keyring, unwrap_root};
 use perimeter_pseudonym::kms::{AwsKms, Kms, KmsError, LocalKms};
@@ -70,7 +70,7 @@ pub async fn open_one(name: &str, job: &Job, stores: &Arc<Stores>) -> Result<Roo
     let Some(key) = job.keys.get(name) else {
         return Err(Failure::new(Culprit::File, "key-missing", format!("the job names no key `{name}`")).into());
     };
-    let file = match read_keyring(key, stores).await? {
+    let file = match read(&key.keyring, stores).await? {
         Some(file) => file,
         None if key.create => create(&key.keyring, &key.provider, stores).await?,
         None => {
@@ -81,10 +81,6 @@ pub async fn open_one(name: &str, job: &Job, stores: &Arc<Stores>) -> Result<Roo
     };
     let kms = provider(&key.provider, &key.keyring).await?;
     unwrap_root(kms.as_ref(), &file, key.version, Purpose::Run).await.map_err(|error| key_failure(&error, &key.keyring))
-}
-
-async fn read_keyring(key: &Key, stores: &Arc<Stores>) -> Result<Option<KeyringFile>> {
-    read(&key.keyring, stores).await
 }
 
 /// Reads a keyring file; `None` when there is none.
