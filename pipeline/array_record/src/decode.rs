@@ -34,9 +34,13 @@ impl Decoded {
         (0..self.len()).filter_map(|index| self.record(index))
     }
 
-    /// The bytes, when there is one record: moved out instead of copied.
-    pub(crate) fn into_record(self, index: usize) -> Option<Vec<u8>> {
-        if self.ends.len() == 1 && index == 0 { Some(self.values) } else { self.record(index).map(<[u8]>::to_vec) }
+    /// A record, moved out instead of copied when it is the only one: nothing is left then.
+    pub(crate) fn take_record(&mut self, index: usize) -> Option<Vec<u8>> {
+        if self.ends.len() == 1 && index == 0 {
+            self.ends.clear();
+            return Some(std::mem::take(&mut self.values));
+        }
+        self.record(index).map(<[u8]>::to_vec)
     }
 }
 

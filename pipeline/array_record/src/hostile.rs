@@ -23,16 +23,20 @@ struct Forge {
 
 impl Forge {
     fn new() -> Self {
-        let mut forge = Self { sink: Sink::new(Vec::new()), entries: Vec::new() };
+        let mut forge = Self { sink: Sink::new(Vec::new(), false), entries: Vec::new() };
         forge.raw(kind::SIGNATURE, 0, 0, &[]);
         forge
     }
 
     /// A chunk that the index does not name.
     fn raw(&mut self, kind: u8, records: u64, decoded_bytes: u64, data: &[u8]) -> u64 {
-        let mut chunk = ChunkHeader::of(kind, data, records, decoded_bytes).encode().to_vec();
-        chunk.extend_from_slice(data);
-        self.sink.chunk(&chunk, data.len() as u64, records).unwrap()
+        let header = ChunkHeader::of(kind, data, records, decoded_bytes).encode();
+        let chunk = |buffer: &mut Vec<u8>| {
+            buffer.extend_from_slice(&header);
+            buffer.extend_from_slice(data);
+            Ok(data.len() as u64)
+        };
+        self.sink.chunk(records, chunk).unwrap()
     }
 
     /// A chunk that it does.

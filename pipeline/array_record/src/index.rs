@@ -106,12 +106,9 @@ impl Index {
         self.offset_bytes(chunk)..self.offset_bytes(chunk + 1)
     }
 
-    /// The largest chunk end at or before `limit_bytes` and not behind the chunks of records before `record`.
-    pub(crate) fn end_of_range(&self, record: u64, limit_bytes: u64) -> u64 {
-        let last = record.checked_sub(1).and_then(|record| self.locate(record)).map_or(self.chunks(), |(chunk, _)| chunk + 1);
-        let fitting = self.offsets_bytes.partition_point(|offset| *offset <= limit_bytes);
-        let fitting = if self.footer_offset_bytes <= limit_bytes { self.chunks() } else { fitting.saturating_sub(1) };
-        self.offset_bytes(last.min(fitting))
+    /// What a chunk decodes to, as the footer says.
+    pub(crate) fn decoded_bytes(&self, chunk: usize) -> u64 {
+        self.decoded_bytes.get(chunk).copied().unwrap_or(0)
     }
 
     /// Whether a chunk's header says what the footer says.

@@ -224,6 +224,27 @@ pub(crate) fn chunk_data<'a>(raw: &'a [u8], begin: u64, end: u64, header: &Chunk
     Ok(whole)
 }
 
+/// Lays out the chunk that stands at `buffer[from..]` (header and data in one piece) for the place `begin..end` of the file: block headers
+/// interrupt it, zeros fill it up.
+pub(crate) fn lay_out(buffer: &mut Vec<u8>, from: usize, begin: u64, end: u64) {
+    // All of these fit: the buffer holds the chunk, and the headers are a 2730th of it.
+    let within = |position: u64| from + usize::try_from(position - begin).unwrap_or(usize::MAX);
+    buffer.resize(within(end), 0);
+    let first_edge = begin.next_multiple_of(BLOCK_BYTES);
+    if first_edge >= end {
+        return;
+    }
+    // From the last edge to the first, so that every byte moves once.
+    for number in (0..=(end - 1 - first_edge) / BLOCK_BYTES).rev() {
+        let edge = first_edge + number * BLOCK_BYTES;
+        let target = within(edge + BLOCK_HEADER_BYTES);
+        let bytes = within(end.min(edge + BLOCK_BYTES)) - target;
+        let source = target - BLOCK_HEADER_BYTES as usize * (number as usize + 1);
+        buffer.copy_within(source..source + bytes, target);
+        buffer[within(edge)..target].copy_from_slice(&block_header(edge - begin, end - edge));
+    }
+}
+
 /// The first byte of a chunk's padding that is not zero, if any; block headers in it are skipped.
 pub(crate) fn dirty_padding(raw: &[u8], begin: u64, end: u64, header: &ChunkHeader) -> Option<u64> {
     let mut position = end_of_stream(begin, header.data_bytes.checked_add(CHUNK_HEADER_BYTES as u64)?)?;

@@ -149,8 +149,11 @@ mod footer;
 mod index;
 mod layout;
 mod options;
+mod ordered;
 mod read;
 mod read_at;
+#[cfg(feature = "object_store")]
+pub mod store;
 mod transpose;
 mod verify;
 mod write;

@@ -247,7 +247,10 @@ impl Options {
         self.transpose
     }
 
-    /// How many threads encode chunks at most, the calling one included. The bytes written do not depend on it.
+    /// How many threads encode chunks at most. The bytes written do not depend on it.
+    ///
+    /// Unset, it is one, and the digests of what was written are computed beside it when rayon's pool has a thread free. Set to one
+    /// (`max_parallelism:1`), everything happens on the calling thread.
     pub fn max_parallelism(&self) -> NonZeroUsize {
         match self.max_parallelism {
             Some(threads) => threads,
@@ -256,7 +259,11 @@ impl Options {
         }
     }
 
-    /// The same options with another number of encoding threads.
+    pub(crate) fn is_single_threaded(&self) -> bool {
+        self.max_parallelism == Some(NonZeroUsize::MIN)
+    }
+
+    /// The same options with another number of encoding threads; one means that no other thread takes any part.
     #[must_use]
     pub fn with_max_parallelism(mut self, threads: NonZeroUsize) -> Self {
         self.max_parallelism = Some(threads);

@@ -1,12 +1,17 @@
 //! Random access and sequential reading: [`Reader`] over anything that reads at an offset, [`ReadAt`].
+mod records;
+
 use crate::decode::{Decoded, Decoder};
 use crate::index::Index;
 use crate::layout::{At, chunk_data, parse_header};
 use crate::{Fault, ReadAt};
+use rayon::prelude::*;
+pub use records::Records;
 use std::fmt;
 use std::io;
+use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Why a file or a record cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -39,20 +44,64 @@ impl From<At> for ReadError {
     }
 }
 
-/// How much a sequential reader asks the file for at once, at least.
-const READ_AHEAD_BYTES: u64 = 1 << 20;
+/// A request to the file asks for no more than this, unless one chunk is larger.
+const REQUEST_BYTES: u64 = 256 << 10;
 
 /// Chunks with no more than this between them are read in one request.
-const GAP_BYTES: u64 = 16 << 10;
+const GAP_BYTES: u64 = 4 << 10;
+
+/// Below this many decoded bytes, waking other threads costs more than they save.
+const SHARED_BYTES: u64 = 128 << 10;
 
 /// What a chunk may decode to unless the caller says otherwise: 8 GiB.
-const MAX_CHUNK_BYTES: u64 = 8 << 30;
+pub(crate) const MAX_CHUNK_BYTES: u64 = 8 << 30;
 
 /// Buffers of one reading thread.
 struct Scratch {
     decoder: Decoder,
     raw: Vec<u8>,
     joined: Vec<u8>,
+}
+
+impl Scratch {
+    fn new(max_chunk_bytes: u64) -> Self {
+        Self { decoder: Decoder::new(max_chunk_bytes), raw: Vec::new(), joined: Vec::new() }
+    }
+}
+
+/// A scratch that goes back to its reader.
+struct Borrowed<'a> {
+    pool: &'a Mutex<Vec<Scratch>>,
+    scratch: Option<Scratch>,
+}
+
+impl Borrowed<'_> {
+    fn scratch(&mut self, max_chunk_bytes: u64) -> &mut Scratch {
+        self.scratch.get_or_insert_with(|| Scratch::new(max_chunk_bytes))
+    }
+}
+
+impl Drop for Borrowed<'_> {
+    fn drop(&mut self) {
+        if let Some(mut scratch) = self.scratch.take() {
+            scratch.raw.truncate(KEPT_SCRATCH_BYTES);
+            scratch.raw.shrink_to(KEPT_SCRATCH_BYTES);
+            self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        }
+    }
+}
+
+/// Memory that one large chunk left behind is given back above this size.
+const KEPT_SCRATCH_BYTES: usize = 16 << 20;
+
+/// A record that was asked for: its chunk, its place in the chunk, and its place in the answer.
+type Wanted = (usize, usize, usize);
+
+/// Chunks that are read at once, the records wanted of them, and where those go.
+struct Request<'a> {
+    span: Range<u64>,
+    wanted: &'a [Wanted],
+    found: &'a mut [Vec<u8>],
 }
 
 /// Reads a file by record number.
@@ -78,8 +127,9 @@ struct Scratch {
 /// ```
 pub struct Reader<R> {
     file: R,
-    index: Index,
+    index: Arc<Index>,
     max_chunk_bytes: u64,
+    threads: NonZeroUsize,
     scratch: Mutex<Vec<Scratch>>,
 }
 
@@ -88,8 +138,13 @@ impl<R: ReadAt> Reader<R> {
     ///
     /// A file that is cut, even to whole blocks, that was never closed, or that has a wrong signature or magic number is refused.
     pub fn open(file: R) -> Result<Self, ReadError> {
-        let index = Index::open(&file, MAX_CHUNK_BYTES)?;
-        Ok(Self { file, index, max_chunk_bytes: MAX_CHUNK_BYTES, scratch: Mutex::default() })
+        let index = Arc::new(Index::open(&file, MAX_CHUNK_BYTES)?);
+        Ok(Self::of(file, index, MAX_CHUNK_BYTES))
+    }
+
+    pub(crate) fn of(file: R, index: Arc<Index>, max_chunk_bytes: u64) -> Self {
+        let threads = NonZeroUsize::new(rayon::current_num_threads()).unwrap_or(NonZeroUsize::MIN);
+        Self { file, index, max_chunk_bytes, threads, scratch: Mutex::default() }
     }
 
     /// Refuses chunks that decode to more than this (8 GiB unless set): a file of a few kilobytes can hold gigabytes of zeros.
@@ -97,6 +152,13 @@ impl<R: ReadAt> Reader<R> {
     pub fn with_max_chunk_bytes(mut self, max_chunk_bytes: u64) -> Self {
         self.max_chunk_bytes = max_chunk_bytes;
         self.scratch = Mutex::default();
+        self
+    }
+
+    /// How many threads decode at most (as many as rayon's pool has, unless set). With one, everything happens on the calling thread.
+    #[must_use]
+    pub fn with_max_parallelism(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = threads;
         self
     }
 
@@ -112,78 +174,108 @@ impl<R: ReadAt> Reader<R> {
 
     /// One record.
     pub fn record(&self, index: u64) -> Result<Vec<u8>, ReadError> {
-        let (chunk, within) = self.index.locate(index).ok_or(ReadError::NoSuchRecord { index, records: self.num_records() })?;
-        let mut decoded = Decoded::default();
-        let mut scratch = self.borrow_scratch();
-        let span = self.index.span(chunk);
-        let Scratch { decoder, raw, joined } = &mut scratch;
-        let read = fill(&self.file, &span, raw).and_then(|raw| decode_chunk(&self.index, chunk, raw, decoder, joined, &mut decoded));
-        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
-        read?;
-        decoded.into_record(within).ok_or(ReadError::NoSuchRecord { index, records: self.num_records() })
+        let (chunk, within) = self.locate(index)?;
+        let mut found = [Vec::new()];
+        let wanted = [(chunk, within, 0)];
+        let request = Request { span: self.index.span(chunk), wanted: &wanted, found: &mut found };
+        self.answer(request, self.borrow().scratch(self.max_chunk_bytes))?;
+        let [record] = found;
+        Ok(record)
     }
 
     /// Records in any order, as asked for; a record may be asked for more than once.
     ///
     /// Every chunk is read and decoded once, and chunks that stand close together are read in one request: for many records this costs less
-    /// than [`record`](Self::record) one by one, above all in files with a `group_size` over 1 and on object stores.
+    /// than [`record`](Self::record) one by one, above all in files with a `group_size` over 1. Several threads share a large batch.
     pub fn records_at(&self, indexes: &[u64]) -> Result<Vec<Vec<u8>>, ReadError> {
-        // (chunk, place in the chunk, place in the answer)
-        let mut wanted = Vec::with_capacity(indexes.len());
+        let mut wanted: Vec<Wanted> = Vec::with_capacity(indexes.len());
         for (answer, &index) in indexes.iter().enumerate() {
-            let (chunk, within) = self.index.locate(index).ok_or(ReadError::NoSuchRecord { index, records: self.num_records() })?;
+            let (chunk, within) = self.locate(index)?;
             wanted.push((chunk, within, answer));
         }
         wanted.sort_unstable();
+        let mut found = vec![Vec::new(); indexes.len()];
+        let (requests, decoded_bytes) = self.requests(&wanted, &mut found);
+        let threads = self.threads.get();
+        if threads > 1 && requests.len() > 1 && decoded_bytes >= SHARED_BYTES {
+            let at_least = requests.len().div_ceil(threads.saturating_mul(8));
+            let work = |borrowed: &mut Borrowed<'_>, request| self.answer(request, borrowed.scratch(self.max_chunk_bytes)).err();
+            let failed = requests.into_par_iter().with_min_len(at_least).map_init(|| self.borrow(), work).find_map_first(|error| error);
+            failed.map_or(Ok(()), Err)?;
+        } else {
+            let mut borrowed = self.borrow();
+            let scratch = borrowed.scratch(self.max_chunk_bytes);
+            requests.into_iter().try_for_each(|request| self.answer(request, scratch))?;
+        }
         let mut answers = vec![Vec::new(); indexes.len()];
-        let mut scratch = self.borrow_scratch();
-        let outcome = self.fill_answers(&wanted, &mut scratch, &mut answers);
-        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
-        outcome.map(|()| answers)
+        for ((.., answer), record) in wanted.into_iter().zip(found) {
+            answers[answer] = record;
+        }
+        Ok(answers)
     }
 
-    fn fill_answers(&self, mut wanted: &[(usize, usize, usize)], scratch: &mut Scratch, answers: &mut [Vec<u8>]) -> Result<(), ReadError> {
-        let Scratch { decoder, raw, joined } = scratch;
-        let mut decoded = Decoded::default();
+    fn locate(&self, index: u64) -> Result<(usize, usize), ReadError> {
+        self.index.locate(index).ok_or(ReadError::NoSuchRecord { index, records: self.num_records() })
+    }
+
+    /// Joins what stands close together; also returns the bytes that all chunks decode to.
+    fn requests<'a>(&self, mut wanted: &'a [Wanted], mut found: &'a mut [Vec<u8>]) -> (Vec<Request<'a>>, u64) {
+        let mut requests = Vec::new();
+        let mut decoded_bytes = 0u64;
         while let Some(&(first, ..)) = wanted.first() {
             let mut span = self.index.span(first);
-            let joins = |next: &Range<u64>, span: &Range<u64>| next.start <= span.end.saturating_add(GAP_BYTES) && next.end - span.start <= READ_AHEAD_BYTES;
+            let mut last = None;
             let mut in_request = 0;
             while let Some(&(chunk, ..)) = wanted.get(in_request) {
-                let next = self.index.span(chunk);
-                if chunk != first && !joins(&next, &span) {
-                    break;
+                if last != Some(chunk) {
+                    let next = self.index.span(chunk);
+                    let joins = next.start <= span.end.saturating_add(GAP_BYTES) && next.end - span.start <= REQUEST_BYTES;
+                    if chunk != first && !joins {
+                        break;
+                    }
+                    decoded_bytes = decoded_bytes.saturating_add(self.index.decoded_bytes(chunk));
+                    span.end = next.end;
+                    last = Some(chunk);
                 }
-                span.end = span.end.max(next.end);
                 in_request += 1;
             }
-            let (request, later) = wanted.split_at(in_request);
-            wanted = later;
-            let raw = fill(&self.file, &span, raw)?;
-            let mut loaded = None;
-            for &(chunk, within, answer) in request {
-                if loaded != Some(chunk) {
-                    let part = self.index.span(chunk);
-                    let part = &raw[(part.start - span.start) as usize..(part.end - span.start) as usize];
-                    decode_chunk(&self.index, chunk, part, decoder, joined, &mut decoded)?;
-                    loaded = Some(chunk);
-                }
-                answers[answer] = decoded.record(within).unwrap_or_default().to_vec();
+            let (now, later) = wanted.split_at(in_request);
+            let (found_now, found_later) = found.split_at_mut(in_request);
+            requests.push(Request { span, wanted: now, found: found_now });
+            (wanted, found) = (later, found_later);
+        }
+        (requests, decoded_bytes)
+    }
+
+    fn answer(&self, request: Request<'_>, scratch: &mut Scratch) -> Result<(), ReadError> {
+        let Request { span, wanted, found } = request;
+        let Scratch { decoder, raw, joined } = scratch;
+        let raw = fill(&self.file, &span, raw)?;
+        let mut decoded = Decoded::default();
+        let mut loaded = None;
+        for (place, &(chunk, within, _)) in wanted.iter().enumerate() {
+            if loaded != Some(chunk) {
+                let part = self.index.span(chunk);
+                let part = &raw[(part.start - span.start) as usize..(part.end - span.start) as usize];
+                decode_chunk(&self.index, chunk, part, decoder, joined, &mut decoded)?;
+                loaded = Some(chunk);
             }
+            let is_last_of_chunk = wanted.get(place + 1).is_none_or(|(next, ..)| *next != chunk);
+            found[place] = if is_last_of_chunk { decoded.take_record(within) } else { decoded.record(within).map(<[u8]>::to_vec) }.unwrap_or_default();
         }
         Ok(())
     }
 
-    /// The records of a range, in order, with read-ahead of about 1 MiB. The iterator ends at the first error; a range that reaches
-    /// beyond the file ends with [`ReadError::NoSuchRecord`].
+    /// The records of a range, in order, with read-ahead: while the caller is at one record, other threads decode the chunks that follow
+    /// (at most about 1 MiB, or 4 MiB decoded, for each thread). The iterator ends at the first error; a range that reaches beyond the
+    /// file ends with [`ReadError::NoSuchRecord`].
     pub fn records(&self, range: Range<u64>) -> Records<'_, R> {
-        let scratch = self.borrow_scratch();
-        Records { reader: self, next: range.start, end: range.end.max(range.start), scratch, window: 0..0, decoded: Decoded::default(), loaded: 0..0 }
+        Records::new(self, range)
     }
 
-    fn borrow_scratch(&self) -> Scratch {
-        let kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        kept.unwrap_or_else(|| Scratch { decoder: Decoder::new(self.max_chunk_bytes), raw: Vec::new(), joined: Vec::new() })
+    fn borrow(&self) -> Borrowed<'_> {
+        let scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Borrowed { pool: &self.scratch, scratch }
     }
 }
 
@@ -218,75 +310,4 @@ pub(crate) fn decode_chunk(
     let damaged = |fault| ReadError::Damaged { bytes: span.start..end, fault };
     index.agrees(chunk, &header).map_err(damaged)?;
     decoder.decode(&header, data, decoded).map_err(damaged)
-}
-
-/// The records of a range, in order; see [`Reader::records`].
-pub struct Records<'a, R: ReadAt> {
-    reader: &'a Reader<R>,
-    next: u64,
-    end: u64,
-    scratch: Scratch,
-    /// Which bytes of the file stand in `scratch.raw`.
-    window: Range<u64>,
-    decoded: Decoded,
-    /// Which records stand in `decoded`.
-    loaded: Range<u64>,
-}
-
-impl<R: ReadAt> Records<'_, R> {
-    /// The next record, borrowed until the call after: no allocation per record. Otherwise as [`Iterator::next`].
-    pub fn next_borrowed(&mut self) -> Option<Result<&[u8], ReadError>> {
-        if self.next >= self.end {
-            return None;
-        }
-        if !self.loaded.contains(&self.next)
-            && let Err(error) = self.load()
-        {
-            self.next = self.end;
-            return Some(Err(error));
-        }
-        let within = usize::try_from(self.next - self.loaded.start).unwrap_or(usize::MAX);
-        self.next += 1;
-        self.decoded.record(within).map(Ok)
-    }
-
-    /// Decodes the chunk that holds the next record, reading ahead when it is not in the window.
-    fn load(&mut self) -> Result<(), ReadError> {
-        let index = &self.reader.index;
-        let no_such_record = || ReadError::NoSuchRecord { index: self.next, records: index.records() };
-        let (chunk, _) = index.locate(self.next).ok_or_else(no_such_record)?;
-        let span = index.span(chunk);
-        if !(self.window.start <= span.start && span.end <= self.window.end) {
-            let wanted_end = index.end_of_range(self.end, span.start.saturating_add(READ_AHEAD_BYTES)).max(span.end);
-            self.window = 0..0;
-            fill(&self.reader.file, &(span.start..wanted_end), &mut self.scratch.raw)?;
-            self.window = span.start..wanted_end;
-        }
-        let from = (span.start - self.window.start) as usize;
-        let raw = &self.scratch.raw[from..from + (span.end - span.start) as usize];
-        self.loaded = 0..0;
-        decode_chunk(index, chunk, raw, &mut self.scratch.decoder, &mut self.scratch.joined, &mut self.decoded)?;
-        self.loaded = index.records_of(chunk);
-        Ok(())
-    }
-}
-
-impl<R: ReadAt> Iterator for Records<'_, R> {
-    type Item = Result<Vec<u8>, ReadError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.next_borrowed().map(|record| record.map(<[u8]>::to_vec))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, usize::try_from(self.end - self.next).ok())
-    }
-}
-
-impl<R: ReadAt> std::iter::FusedIterator for Records<'_, R> {}
-
-impl<R: ReadAt> fmt::Debug for Records<'_, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Records").field("next", &self.next).field("end", &self.end).finish_non_exhaustive()
-    }
 }

@@ -1,11 +1,10 @@
 //! Bytes at an offset.
 use std::fs::File;
 use std::io;
-use std::rc::Rc;
 use std::sync::Arc;
 
-/// Something that reads at an offset without moving a cursor: a file, bytes in memory, or an object in a store.
-pub trait ReadAt {
+/// Something that reads at an offset without moving a cursor: a file, bytes in memory, or an object in a store. Threads share it.
+pub trait ReadAt: Send + Sync {
     /// The size of the whole.
     fn size_bytes(&self) -> io::Result<u64>;
     /// Fills `buf` from `offset`; fails with [`io::ErrorKind::UnexpectedEof`] when there are fewer bytes.
@@ -76,4 +75,4 @@ macro_rules! through_pointer {
         }
     )*};
 }
-through_pointer!(&T, Box<T>, Rc<T>, Arc<T>);
+through_pointer!(&T, Box<T>, Arc<T>);

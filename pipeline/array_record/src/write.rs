@@ -1,11 +1,12 @@
 //! Writing a file: [`Writer`] and the proof that it was closed, [`Closed`].
+mod digest;
 mod encode;
 mod parallel;
 pub(crate) mod sink;
 
-use crate::Options;
 use crate::footer::{Entry, Metadata, Postscript};
 use crate::layout::{ChunkHeader, put_varint};
+use crate::{Compression, Options};
 use encode::ChunkEncoder;
 use parallel::Parallel;
 use sink::Sink;
@@ -101,7 +102,6 @@ pub struct Writer<W: Write> {
     sizes: Vec<u8>,
     values: Vec<u8>,
     grouped: u32,
-    chunk: Vec<u8>,
     records: u64,
     failed: bool,
 }
@@ -122,8 +122,9 @@ struct Index {
 }
 
 impl<W: Write> Output<W> {
-    fn chunk(&mut self, chunk: &[u8], data_bytes: u64, records: u64, decoded_bytes: u64) -> io::Result<()> {
-        let offset_bytes = self.sink.chunk(chunk, data_bytes, records)?;
+    /// Writes the chunk that `encode` appends; see [`Sink::chunk`].
+    fn chunk(&mut self, records: u64, decoded_bytes: u64, encode: impl FnOnce(&mut Vec<u8>) -> io::Result<u64>) -> io::Result<()> {
+        let offset_bytes = self.sink.chunk(records, encode)?;
         if self.pads {
             self.sink.pad_to_block()?;
         }
@@ -135,8 +136,8 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// Memory that one large chunk left behind is given back above this size.
-const KEPT_CHUNK_BYTES: usize = 4 << 20;
+/// Memory that one large group left behind is given back above this size.
+const KEPT_GROUP_BYTES: usize = 16 << 20;
 
 impl<W: Write> Writer<W> {
     /// Starts a file. `transpose` is refused: such files are read, never written.
@@ -144,18 +145,21 @@ impl<W: Write> Writer<W> {
         if options.transpose() {
             return Err(WriteError::Unsupported { option: "transpose", fix: "leave it out, or raise `group_size` for a denser file" });
         }
-        let mut sink = Sink::new(sink);
-        let signature = ChunkHeader::of(crate::layout::kind::SIGNATURE, &[], 0, 0).encode();
-        sink.chunk(&signature, 0, 0)?;
+        let mut sink = Sink::new(sink, !options.is_single_threaded());
+        sink.chunk(0, |buffer| {
+            buffer.extend_from_slice(&ChunkHeader::of(crate::layout::kind::SIGNATURE, &[], 0, 0).encode());
+            Ok(0)
+        })?;
+        // Without compression, handing records to other threads costs more than encoding them.
+        let encodes_beside = options.max_parallelism().get() > 1 && options.compression() != Compression::Uncompressed;
         Ok(Self {
             output: Output { sink, index: Index::default(), pads: options.pad_to_block_boundary() },
             options: options.clone(),
             encoder: ChunkEncoder::new(options)?,
-            parallel: (options.max_parallelism().get() > 1).then(|| Parallel::new(options)),
+            parallel: encodes_beside.then(|| Parallel::new(options)),
             sizes: Vec::new(),
             values: Vec::new(),
             grouped: 0,
-            chunk: Vec::new(),
             records: 0,
             failed: false,
         })
@@ -194,16 +198,13 @@ impl<W: Write> Writer<W> {
                 write_encoded(&mut self.output, parallel, false)?;
             }
         } else {
-            self.chunk.clear();
-            let data_bytes = self.encoder.encode(&self.sizes, values, records, &mut self.chunk)?;
-            self.output.chunk(&self.chunk, data_bytes, records, values.len() as u64)?;
+            let (encoder, sizes) = (&mut self.encoder, &self.sizes);
+            self.output.chunk(records, values.len() as u64, |buffer| encoder.encode(sizes, values, records, buffer))?;
         }
         self.sizes.clear();
         self.values.clear();
         self.grouped = 0;
-        if self.chunk.capacity() > KEPT_CHUNK_BYTES {
-            self.chunk = Vec::new();
-        }
+        self.values.shrink_to(KEPT_GROUP_BYTES);
         self.failed = false;
         Ok(())
     }
@@ -211,6 +212,22 @@ impl<W: Write> Writer<W> {
     /// Records written so far.
     pub fn records(&self) -> u64 {
         self.records
+    }
+
+    /// What has reached the sink so far; up to 320 KiB, or a large chunk, are still held back.
+    pub fn sink(&self) -> &W {
+        self.output.sink.inner()
+    }
+
+    #[cfg(feature = "object_store")]
+    pub(crate) fn sink_mut(&mut self) -> &mut W {
+        self.output.sink.inner_mut()
+    }
+
+    /// What was written did not arrive: the writer takes no further record.
+    #[cfg(feature = "object_store")]
+    pub(crate) fn fail(&mut self) {
+        self.failed = true;
     }
 
     /// Writes footer and postscript, flushes the sink and gives it back with the proof.
@@ -236,17 +253,14 @@ impl<W: Write> Writer<W> {
         let mut values = metadata;
         values.extend_from_slice(&index.values);
         drop(index.values);
-        self.chunk.clear();
-        let data_bytes = self.encoder.encode(&sizes, &values, index.chunks + 1, &mut self.chunk)?;
-        sink.chunk(&self.chunk, data_bytes, index.chunks + 1)?;
+        let encoder = &mut self.encoder;
+        sink.chunk(index.chunks + 1, |buffer| encoder.encode(&sizes, &values, index.chunks + 1, buffer))?;
         sink.pad_to_block()?;
 
         let postscript = Postscript::encode(footer_offset_bytes);
         let size = u8::try_from(postscript.len()).unwrap_or(u8::MAX);
-        self.chunk.clear();
         let mut plain = ChunkEncoder::new(&Options::uncompressed())?;
-        let data_bytes = plain.encode(&[size; 3], &postscript.repeat(3), 3, &mut self.chunk)?;
-        sink.chunk(&self.chunk, data_bytes, 3)?;
+        sink.chunk(3, |buffer| plain.encode(&[size; 3], &postscript.repeat(3), 3, buffer))?;
         sink.pad_to_block()?;
         let (passed, inner) = sink.finish()?;
         Ok((Closed { records: self.records, bytes: passed.bytes, crc32c: passed.crc32c, sha256: passed.sha256 }, inner))
@@ -259,7 +273,10 @@ fn write_encoded<W: Write>(output: &mut Output<W>, parallel: &mut Parallel, all:
         let encoded = encoded?;
         let mut from = 0;
         for chunk in &encoded.chunks {
-            output.chunk(&encoded.bytes[from..chunk.end], chunk.data_bytes, chunk.records, chunk.decoded_bytes)?;
+            output.chunk(chunk.records, chunk.decoded_bytes, |buffer| {
+                buffer.extend_from_slice(&encoded.bytes[from..chunk.end]);
+                Ok(chunk.data_bytes)
+            })?;
             from = chunk.end;
         }
         parallel.reuse(encoded);

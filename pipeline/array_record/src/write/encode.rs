@@ -1,7 +1,7 @@
 //! From the records of a group to a chunk.
 use crate::layout::{CHUNK_HEADER_BYTES, ChunkHeader, kind, put_varint, varint_bytes};
 use crate::{Compression, Options};
-use std::io::{self, Write};
+use std::io::{self, Cursor, Write};
 use zstd::zstd_safe::{CCtx, CParameter, compress_bound, get_error_name};
 
 /// The compressor of one thread, reused from chunk to chunk.
@@ -79,6 +79,17 @@ impl ChunkEncoder {
             return Ok(());
         }
         let Self { codec, scratch } = self;
+        // The values, most of the chunk, are compressed into their place; the length of the sizes stands before them.
+        if let (Codec::Zstd(context), false) = (&mut *codec, length_prefixed) {
+            put_varint(out, source_bytes);
+            let from = out.len();
+            out.reserve(compress_bound(source.len()));
+            let mut target = Cursor::new(std::mem::take(out));
+            target.set_position(from as u64);
+            let compressed = context.compress2(&mut target, source);
+            *out = target.into_inner();
+            return compressed.map(drop).map_err(zstd_error);
+        }
         let compressed: &[u8] = match codec {
             Codec::Uncompressed => {
                 if length_prefixed {

@@ -1,19 +1,19 @@
 //! Chunks encoded by several threads, handed back in order.
 //!
 //! Groups of records are gathered into batches of about 1 MiB, so that the cost of handing work over does not count for small records.
-//! The calling thread encodes too whenever it would otherwise wait, so no thread of the pool is ever needed for progress: a writer that
-//! runs inside the pool it encodes with cannot block it.
 use super::encode::ChunkEncoder;
 use crate::Options;
-use std::collections::VecDeque;
+use crate::ordered::{Limit, Ordered};
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A batch is handed over from this many bytes of records on.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// Batches in flight hold at most about this many bytes of records, unless a single batch is larger.
 const IN_FLIGHT_BYTES: usize = 64 << 20;
+
+/// Memory that one large batch left behind is given back above this size.
+const KEPT_BATCH_BYTES: usize = 16 << 20;
 
 /// Groups of records, not encoded yet.
 #[derive(Default)]
@@ -37,84 +37,11 @@ pub(super) struct Chunk {
 pub(super) struct Encoded {
     pub(super) bytes: Vec<u8>,
     pub(super) chunks: Vec<Chunk>,
+    /// The batch that they were encoded from, to be filled again.
+    batch: Batch,
 }
 
-enum Slot {
-    Waiting(Batch, Encoded),
-    Running,
-    Done(io::Result<Encoded>, usize),
-}
-
-struct Queue {
-    slots: VecDeque<Slot>,
-    /// The number of the first slot, counted from the start of the file.
-    first: usize,
-    /// Bytes of records in all slots.
-    bytes: usize,
-    workers: usize,
-    encoders: Vec<ChunkEncoder>,
-    /// Buffers of batches that are done, for the next ones.
-    spare: Vec<Batch>,
-    abandoned: bool,
-}
-
-struct Shared {
-    options: Options,
-    queue: Mutex<Queue>,
-    progress: Condvar,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Encodes the first waiting batch, if there is one.
-    fn encode_one(&self) -> bool {
-        let mut queue = self.lock();
-        let Some(at) = queue.slots.iter().position(|slot| matches!(slot, Slot::Waiting(..))) else { return false };
-        let Slot::Waiting(batch, encoded) = std::mem::replace(&mut queue.slots[at], Slot::Running) else { return false };
-        let mut running = Running { shared: self, number: queue.first + at, bytes: batch.values.len(), outcome: None };
-        let encoder = queue.encoders.pop();
-        drop(queue);
-        let encoder = encoder.map_or_else(|| ChunkEncoder::new(&self.options), Ok);
-        running.outcome = Some(encoder.and_then(|encoder| encode(encoder, batch, encoded)));
-        true
-    }
-}
-
-/// A batch that a thread is at. Dropping it reports the outcome, or a failure if the thread unwinds: nobody waits for ever.
-struct Running<'a> {
-    shared: &'a Shared,
-    number: usize,
-    bytes: usize,
-    outcome: Option<io::Result<(Encoded, ChunkEncoder, Batch)>>,
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        let mut queue = self.shared.lock();
-        let outcome = match self.outcome.take() {
-            Some(Ok((encoded, encoder, batch))) => {
-                queue.encoders.push(encoder);
-                queue.spare.push(batch);
-                Ok(encoded)
-            }
-            Some(Err(error)) => Err(error),
-            None => Err(io::Error::other("an encoding thread ended early")),
-        };
-        let at = self.number.wrapping_sub(queue.first);
-        if let Some(slot) = queue.slots.get_mut(at) {
-            *slot = Slot::Done(outcome, self.bytes);
-        }
-        drop(queue);
-        self.shared.progress.notify_all();
-    }
-}
-
-fn encode(mut encoder: ChunkEncoder, mut batch: Batch, mut encoded: Encoded) -> io::Result<(Encoded, ChunkEncoder, Batch)> {
-    encoded.bytes.clear();
-    encoded.chunks.clear();
+fn encode(encoder: &mut ChunkEncoder, batch: Batch, mut encoded: Encoded) -> io::Result<Encoded> {
     let (mut sizes_from, mut values_from) = (0, 0);
     for &(sizes_end, values_end, records) in &batch.groups {
         let values = &batch.values[values_from..values_end];
@@ -122,27 +49,31 @@ fn encode(mut encoder: ChunkEncoder, mut batch: Batch, mut encoded: Encoded) -> 
         encoded.chunks.push(Chunk { end: encoded.bytes.len(), data_bytes, records, decoded_bytes: values.len() as u64 });
         (sizes_from, values_from) = (sizes_end, values_end);
     }
-    batch.sizes.clear();
-    batch.groups.clear();
-    batch.values.clear();
-    batch.values.shrink_to(2 * BATCH_BYTES);
-    Ok((encoded, encoder, batch))
+    encoded.batch = batch;
+    Ok(encoded)
 }
 
 /// The encoding threads of one writer.
 pub(super) struct Parallel {
-    shared: Arc<Shared>,
-    threads: usize,
+    queue: Ordered<Option<ChunkEncoder>, (Batch, Encoded), io::Result<Encoded>>,
     batch: Batch,
-    /// Buffers of chunks that were written, for the next ones.
+    /// Buffers of batches that were written, for the next ones.
     spare: Vec<Encoded>,
 }
 
 impl Parallel {
     pub(super) fn new(options: &Options) -> Self {
-        let queue = Queue { slots: VecDeque::new(), first: 0, bytes: 0, workers: 0, encoders: Vec::new(), spare: Vec::new(), abandoned: false };
-        let shared = Shared { options: options.clone(), queue: Mutex::new(queue), progress: Condvar::new() };
-        Self { shared: Arc::new(shared), threads: options.max_parallelism().get(), batch: Batch::default(), spare: Vec::new() }
+        let threads = options.max_parallelism().get();
+        let options = options.clone();
+        let limit = Limit { pieces: threads.saturating_mul(2), bytes: IN_FLIGHT_BYTES };
+        let queue = Ordered::new(threads, threads, limit, move |encoder: &mut Option<ChunkEncoder>, (batch, encoded)| {
+            let encoder = match encoder {
+                Some(encoder) => encoder,
+                None => encoder.insert(ChunkEncoder::new(&options)?),
+            };
+            encode(encoder, batch, encoded)
+        });
+        Self { queue, batch: Batch::default(), spare: Vec::new() }
     }
 
     /// Adds a group; `true` when the batch is full and wants to be handed over.
@@ -159,67 +90,29 @@ impl Parallel {
         if self.batch.groups.is_empty() {
             return;
         }
-        let mut queue = self.shared.lock();
-        let next = queue.spare.pop().unwrap_or_default();
-        let batch = std::mem::replace(&mut self.batch, next);
-        queue.bytes += batch.values.len();
-        queue.slots.push_back(Slot::Waiting(batch, self.spare.pop().unwrap_or_default()));
-        // The calling thread is one of the encoding ones.
-        if queue.workers + 1 < self.threads {
-            queue.workers += 1;
-            drop(queue);
-            let shared = Arc::clone(&self.shared);
-            rayon::spawn(move || {
-                // Looked at under the lock that `submit` pushes under: a batch is never left to a worker that is about to end.
-                loop {
-                    while shared.encode_one() {}
-                    let mut queue = shared.lock();
-                    if queue.abandoned || !queue.slots.iter().any(|slot| matches!(slot, Slot::Waiting(..))) {
-                        queue.workers -= 1;
-                        return;
-                    }
-                }
-            });
-        }
+        let mut encoded = self.spare.pop().unwrap_or_default();
+        let batch = std::mem::replace(&mut self.batch, std::mem::take(&mut encoded.batch));
+        let bytes = batch.values.len();
+        self.queue.submit((batch, encoded), bytes, true);
     }
 
     /// Takes the next encoded batch, in order. With `all` it waits for every batch that was handed over; without, only while more are in
     /// flight than memory should hold. `None` when there is none to take.
     pub(super) fn take(&mut self, all: bool) -> Option<io::Result<Encoded>> {
-        let mut queue = self.shared.lock();
-        loop {
-            match queue.slots.front()? {
-                Slot::Done(..) => {
-                    let Some(Slot::Done(outcome, bytes)) = queue.slots.pop_front() else { return None };
-                    queue.first += 1;
-                    queue.bytes -= bytes;
-                    return Some(outcome);
-                }
-                _ if !all && queue.slots.len() <= 2 * self.threads && (queue.bytes <= IN_FLIGHT_BYTES || queue.slots.len() == 1) => return None,
-                _ => {}
-            }
-            if queue.slots.iter().any(|slot| matches!(slot, Slot::Waiting(..))) {
-                drop(queue);
-                self.shared.encode_one();
-                queue = self.shared.lock();
-            } else {
-                queue = self.shared.progress.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            }
-        }
+        let encoded = if all { self.queue.take() } else { self.queue.take_ready() };
+        encoded.map(|encoded| encoded.unwrap_or_else(|| Err(io::Error::other("an encoding thread ended early"))))
     }
 
     /// Gives buffers back.
     pub(super) fn reuse(&mut self, mut encoded: Encoded) {
-        encoded.bytes.clear();
-        encoded.bytes.shrink_to(2 * BATCH_BYTES);
+        let Encoded { bytes, chunks, batch: Batch { sizes, values, groups } } = &mut encoded;
+        bytes.clear();
+        bytes.shrink_to(KEPT_BATCH_BYTES);
+        chunks.clear();
+        sizes.clear();
+        values.clear();
+        values.shrink_to(KEPT_BATCH_BYTES);
+        groups.clear();
         self.spare.push(encoded);
-    }
-}
-
-impl Drop for Parallel {
-    fn drop(&mut self) {
-        let mut queue = self.shared.lock();
-        queue.abandoned = true;
-        queue.slots.clear();
     }
 }
