@@ -188,6 +188,18 @@ fn footers_that_lie_are_refused() {
 }
 
 #[test]
+fn a_chunk_that_the_next_entry_points_into_is_not_counted_as_sound() {
+    let mut forge = Forge::new().records(&[b"one", b"two"]);
+    let offset_bytes = forge.entries[0].offset_bytes + 45;
+    forge.entries.push(Entry { offset_bytes, decoded_bytes: 0, records: 1 });
+    let file = forge.finish();
+    let damage = verify(&file).unwrap_err();
+    assert!(matches!(damage.reason, Reason::Fault(Fault::ChunkPastEnd)));
+    assert_eq!((damage.records_sound, damage.records_lost), (0, Some(3)));
+    assert_eq!(record_fault(&file), Fault::ChunkPastEnd);
+}
+
+#[test]
 fn postscripts_that_lie_are_refused() {
     for footer in [0, 65_536, 65_540, 1 << 60] {
         assert_eq!(open_fault(&Forge::new().finish_at(footer)), Fault::Postscript("the footer offset lies outside the file"));
