@@ -207,7 +207,7 @@ impl Forge {
         let mut end = begin;
         let mut left = stream.len();
         while left > 0 {
-            if end % BLOCK == 0 {
+            if end.is_multiple_of(BLOCK) {
                 end += BLOCK_HEADER;
             }
             let n = left.min(BLOCK - end % BLOCK);
