@@ -192,6 +192,18 @@ fn footers_that_lie_are_refused() {
 }
 
 #[test]
+fn a_chunk_that_the_next_entry_points_into_is_not_counted_as_sound() {
+    let mut forge = Forge::new().records(&[b"one", b"two"]);
+    let offset_bytes = forge.entries[0].offset_bytes + 45;
+    forge.entries.push(Entry { offset_bytes, decoded_bytes: 0, records: 1 });
+    let file = forge.finish();
+    let damage = verify(&file).unwrap_err();
+    assert!(matches!(damage.reason, Reason::Fault(Fault::ChunkPastEnd)));
+    assert_eq!((damage.records_sound, damage.records_lost), (0, Some(3)));
+    assert_eq!(record_fault(&file), Fault::ChunkPastEnd);
+}
+
+#[test]
 fn postscripts_that_lie_are_refused() {
     for footer in [0, 65_536, 65_540, 1 << 60] {
         assert_eq!(open_fault(&Forge::new().finish_at(footer)), Fault::Postscript("the footer offset lies outside the file"));
@@ -261,4 +273,45 @@ fn transposed_chunks_that_lie_are_refused() {
     assert_eq!(chunk(&[0, 0, 1, 3, 0, 0], &[]), "its records have other numbers or sizes than its header says");
     // Groups, for ever.
     assert_eq!(chunk(&[0, 0, 1, 11, 0, 0], &[3; 64]), "its records are longer than its header says");
+}
+
+/// A transposed chunk whose header and transitions are compressed.
+fn compressed_machine(header: &[u8], transitions: &[u8], decoded_bytes: u64) -> Vec<u8> {
+    let pack = |plain: &[u8]| {
+        let mut out = Vec::new();
+        put_varint(&mut out, plain.len() as u64);
+        out.extend_from_slice(&zstd::bulk::compress(plain, 3).unwrap());
+        out
+    };
+    let header = pack(header);
+    let mut data = vec![b'z'];
+    put_varint(&mut data, header.len() as u64);
+    data.extend_from_slice(&header);
+    data.extend_from_slice(&pack(transitions));
+    Forge::new().indexed(kind::TRANSPOSED, 1, decoded_bytes, &data).finish()
+}
+
+fn machine(tags: &[u8], nexts: impl Iterator<Item = u64>) -> Vec<u8> {
+    let mut header = vec![0, 0];
+    put_varint(&mut header, tags.len() as u64);
+    header.extend_from_slice(tags);
+    nexts.for_each(|next| put_varint(&mut header, next));
+    header.push(0);
+    header
+}
+
+#[test]
+fn state_machines_that_work_for_nothing_are_stopped() {
+    // Ten billion steps, if the claim of four gigabytes to come were believed: a chain of nodes that do nothing, walked again and again.
+    let nodes = 100_000;
+    let header = machine(&vec![0; nodes], (1..nodes as u64).map(|next| next + nodes as u64).chain([0]));
+    let file = compressed_machine(&header, &[0; 100_000], 1 << 32);
+    assert_eq!(record_fault(&file), Fault::Chunk("its state machine does not come to an end"));
+    // Ends of submessages alone take memory with every step.
+    let header = machine(&[14], [0].into_iter());
+    let file = compressed_machine(&header, &[0; 100_000], 1 << 32);
+    assert_eq!(record_fault(&file), Fault::Chunk("its submessages are nested too deep"));
+    // A state machine of millions of nodes from a few kilobytes.
+    let file = compressed_machine(&[0; 64 << 20], &[], 1 << 32);
+    assert_eq!(record_fault(&file), Fault::Chunk("it holds more than its header says"));
 }

@@ -116,7 +116,10 @@ pub(crate) fn decode(
     let header_bytes = take_varint(&mut rest).and_then(|n| usize::try_from(n).ok()).ok_or(wrong("the length of its header is torn"))?;
     let (header, mut rest) = rest.split_at_checked(header_bytes).ok_or(wrong("its header is torn"))?;
     let mut plain = Vec::new();
-    decompress(zstd, compression, header, max_chunk_bytes, "header", &mut plain)?;
+    // A node takes far more memory than the two bytes that make it, and a real state machine, full of different numbers, compresses a
+    // few times: one that would decompress to much more than the whole chunk has is not real.
+    let header_limit_bytes = max_chunk_bytes.min((data.len() as u64).saturating_mul(256).saturating_add(1 << 16));
+    decompress(zstd, compression, header, header_limit_bytes, "header", &mut plain)?;
     let mut header = plain.as_slice();
 
     let buffers = parse_buffers(zstd, compression, chunk, &mut header, &mut rest)?;
@@ -304,14 +307,18 @@ static FAILURE: Node = Node { piece: Piece::Failure, tag: [0; 6], tag_bytes: 0, 
 
 impl Machine<'_> {
     fn run(&mut self, first: usize, transitions: &[u8]) -> Result<(), Fault> {
-        // A hostile machine could take many steps that write nothing; a writer's takes a few for each byte at most.
-        let mut steps = 64 * (self.limit_bytes.saturating_add(transitions.len()).saturating_add(self.nodes.len()).min(usize::MAX / 128)) + 4096;
+        // A hostile machine could take many steps that write nothing; a writer's takes a few for each byte. What counts is what was
+        // written, not what the header says will be, nor how many transitions there are: both cost nothing to claim.
+        let mut steps = 0;
         let mut transitions = transitions.iter();
         let node = |at: usize| self.nodes.get(at).unwrap_or(&FAILURE);
         let mut at = first;
         let mut repeat = u8::from(node(at).is_implicit);
         loop {
-            steps = steps.checked_sub(1).ok_or(wrong("its state machine does not come to an end"))?;
+            steps += 1;
+            if steps > 16 * (self.out.len() + self.starts.len() + self.nodes.len()) + 4096 {
+                return Err(wrong("its state machine does not come to an end"));
+            }
             self.step(at)?;
             let node = |at: usize| self.nodes.get(at).unwrap_or(&FAILURE);
             at = node(at).next;
@@ -348,6 +355,8 @@ impl Machine<'_> {
                 push(buffers.take(buffer, bytes)?)?;
                 return self.start_message();
             }
+            // A writer has a node for every level.
+            Piece::SubmessageEnd if self.open.len() > self.nodes.len() => return Err(wrong("its submessages are nested too deep")),
             Piece::SubmessageEnd => self.open.push((position, at)),
             Piece::SubmessageStart => {
                 let (end, node) = self.open.pop().ok_or(wrong("a submessage has no end"))?;

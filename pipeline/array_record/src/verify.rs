@@ -251,7 +251,10 @@ impl<R: ReadAt + ?Sized> Walk<'_, R> {
         let dirty = dirty_padding(raw, begin, end, header);
         let is_records = matches!(header.kind, kind::SIMPLE | kind::TRANSPOSED);
         let expected = self.index.map(|index| {
-            if is_indexed {
+            if is_indexed && end > index.span(chunk).end {
+                // The next entry points into this chunk, so that a reader finds neither.
+                Err(Fault::ChunkPastEnd)
+            } else if is_indexed {
                 index.agrees(chunk, header).map(|()| true)
             } else if begin == index.footer_offset_bytes() || begin == index.postscript_offset_bytes() {
                 // Both were read and checked when the index was opened.
