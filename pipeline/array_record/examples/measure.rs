@@ -1,9 +1,10 @@
 //! Times one thing in this process and prints it as JSON, for `tests/bench/records.sh`, which runs the official library beside it.
 //!
 //! `measure RECORDS OPTIONS FILE WHAT`: RECORDS holds records behind their lengths (8 bytes, little-endian). WHAT is `write` (RECORDS to
-//! FILE), `zstd` (the limit of `write`: zstd alone over each group with one reused context), `read` (all of FILE, in order) or `random`
-//! (1,000 records a batch).
+//! FILE), its limits `zstd` (zstd alone over each group with one reused context) and `sha256` (SHA-256 alone over FILE), `read` (all of
+//! FILE, in order) or `random` (1,000 records a batch).
 use array_record::{Compression, Options, Reader, Writer};
+use sha2::{Digest, Sha256};
 use std::error::Error;
 use std::fs::File;
 use std::hint::black_box;
@@ -28,7 +29,7 @@ fn split(mut framed: &[u8]) -> Result<Vec<&[u8]>, Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [records, options, file, what] = arguments.as_slice() else { return Err("usage: measure RECORDS OPTIONS FILE write|zstd|read|random".into()) };
+    let [records, options, file, what] = arguments.as_slice() else { return Err("usage: measure RECORDS OPTIONS FILE write|zstd|sha256|read|random".into()) };
     let framed = std::fs::read(records)?;
     let records = split(&framed)?;
     let options: Options = options.parse()?;
@@ -56,6 +57,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 context.compress2(&mut out, group).map_err(|_| "zstd refused a group")?;
                 black_box(&out);
             }
+            (begin.elapsed(), records.len())
+        }
+        "sha256" => {
+            let bytes = std::fs::read(file)?;
+            let begin = Instant::now();
+            black_box(Sha256::digest(&bytes));
             (begin.elapsed(), records.len())
         }
         "read" => {

@@ -2,7 +2,7 @@
 use crate::decode::{Decoded, Decoder};
 use crate::footer::{Entry, Metadata, Postscript};
 use crate::layout::{
-    At, BLOCK_BYTES, BLOCK_HEADER_BYTES, ChunkHeader, HEADER_SPAN_BYTES, SIGNATURE, at, block_header, chunk_data, is_chunk_boundary, kind, parse_header,
+    At, BLOCK_BYTES, BLOCK_HEADER_BYTES, ChunkHeader, HEADER_SPAN_BYTES, SIGNATURE, at, chunk_data, is_chunk_boundary, kind, parse_block_header, parse_header,
 };
 use crate::{Fault, ReadAt, ReadError};
 use std::ops::Range;
@@ -151,8 +151,7 @@ fn read_postscript<R: ReadAt + ?Sized>(file: &R, size_bytes: u64, decoder: &mut 
     // A file cut to whole blocks ends in a block of data: its block header is sound, but the chunk began earlier.
     let mut found = [0; BLOCK_HEADER_BYTES as usize];
     file.read_exact_at(begin, &mut found)?;
-    let word = |at: usize| found[at..at + 8].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-    if word(8) != 0 && found == block_header(word(8), word(16)) {
+    if parse_block_header(&found).is_some_and(|(before, _)| before != 0) {
         return Err(at(begin..size_bytes, Fault::Postscript("a chunk of data runs into it")).into());
     }
     let (decoded, bytes) = match read_simple_chunk(file, begin, size_bytes, decoder) {

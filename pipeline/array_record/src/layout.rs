@@ -78,6 +78,11 @@ pub(crate) fn block_header(previous_bytes: u64, next_bytes: u64) -> [u8; BLOCK_H
     header
 }
 
+/// The two distances of a block header, to the interrupted chunk's begin and end; `None` when its hash does not hold.
+pub(crate) fn parse_block_header(header: &[u8; BLOCK_HEADER_BYTES as usize]) -> Option<(u64, u64)> {
+    (u64_at(header, 0) == hash(&header[8..])).then(|| (u64_at(header, 8), u64_at(header, 16)))
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkHeader {
     pub(crate) data_bytes: u64,

@@ -2,7 +2,10 @@
 use crate::decode::{Decoded, Decoder};
 use crate::footer::{Metadata, Postscript};
 use crate::index::Index;
-use crate::layout::{At, ChunkHeader, HEADER_SPAN_BYTES, at, chunk_data, dirty_padding, kind, parse_header};
+use crate::layout::{
+    At, BLOCK_BYTES, BLOCK_HEADER_BYTES, ChunkHeader, HEADER_SPAN_BYTES, at, chunk_data, dirty_padding, is_chunk_boundary, kind, parse_block_header,
+    parse_header,
+};
 use crate::{Fault, ReadAt, ReadError};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -89,9 +92,15 @@ const WINDOW_BYTES: u64 = 1 << 20;
 /// Reads every byte of a file once, in order, and proves it sound: block headers, hashes, that every chunk decodes to the records that
 /// the footer names, that nothing else stands in the file and that padding is zero.
 ///
-/// After damage it goes on with the next chunk that the footer names, so the loss is counted over the whole file. Memory: the largest
-/// chunk, encoded and decoded.
+/// After damage it goes on with the next chunk that the footer names (without a footer, with the next one that a block header points to),
+/// so the loss is counted over the whole file. Memory: the largest chunk, encoded and decoded.
 pub fn verify<R: ReadAt + ?Sized>(file: &R) -> Result<Sound, Damage> {
+    verify_with(file, |_, _| ())
+}
+
+/// As [`verify`], and calls `each` with the number and the bytes of every sound record, in order: whoever has to look into the records of
+/// a file that must be verified reads and decodes it once. What `each` saw counts only when the file turns out sound.
+pub fn verify_with<R: ReadAt + ?Sized>(file: &R, each: impl FnMut(u64, &[u8])) -> Result<Sound, Damage> {
     let unreadable = |error, sound| Damage { bytes: 0..0, records_lost: None, records_sound: sound, reason: Reason::Unreadable(error) };
     let size_bytes = file.size_bytes().map_err(|error| unreadable(error, 0))?;
     let (index, index_fault) = match Index::open(file, u64::MAX) {
@@ -109,6 +118,7 @@ pub fn verify<R: ReadAt + ?Sized>(file: &R) -> Result<Sound, Damage> {
         next_chunk: 0,
         sound: 0,
         damage: None,
+        each,
     };
     if let Err(error) = walk.run() {
         return Err(unreadable(error, walk.sound));
@@ -172,7 +182,7 @@ impl<R: ReadAt + ?Sized> Window<'_, R> {
     }
 }
 
-struct Walk<'a, R: ?Sized> {
+struct Walk<'a, R: ?Sized, E> {
     window: Window<'a, R>,
     index: Option<&'a Index>,
     decoder: Decoder,
@@ -181,9 +191,10 @@ struct Walk<'a, R: ?Sized> {
     next_chunk: usize,
     sound: u64,
     damage: Option<At>,
+    each: E,
 }
 
-impl<R: ReadAt + ?Sized> Walk<'_, R> {
+impl<R: ReadAt + ?Sized, E: FnMut(u64, &[u8])> Walk<'_, R, E> {
     fn run(&mut self) -> io::Result<()> {
         let size_bytes = self.window.size_bytes;
         if let Some(index) = self.index
@@ -202,7 +213,8 @@ impl<R: ReadAt + ?Sized> Walk<'_, R> {
                 }
                 Err(found) => {
                     self.note(found);
-                    match self.next_known(position) {
+                    let next = if self.index.is_some() { self.next_known(position) } else { self.next_by_block_header(position)? };
+                    match next {
                         Some(next) => position = next,
                         None => return Ok(()),
                     }
@@ -222,6 +234,25 @@ impl<R: ReadAt + ?Sized> Walk<'_, R> {
     fn next_known(&self, position: u64) -> Option<u64> {
         let index = self.index?;
         (self.next_chunk..=index.chunks()).map(|chunk| index.offset_bytes(chunk)).chain([index.postscript_offset_bytes()]).find(|next| *next > position)
+    }
+
+    /// The next place behind `position` where a block header says that a chunk begins or ends. Riegeli made them for this.
+    fn next_by_block_header(&self, position: u64) -> io::Result<Option<u64>> {
+        let Window { file, size_bytes, .. } = self.window;
+        let mut edge = (position + 1).next_multiple_of(BLOCK_BYTES);
+        while edge + BLOCK_HEADER_BYTES <= size_bytes {
+            let mut header = [0; BLOCK_HEADER_BYTES as usize];
+            file.read_exact_at(edge, &mut header)?;
+            if let Some((before, after)) = parse_block_header(&header) {
+                let (begin, end) = (edge.checked_sub(before), edge.checked_add(after));
+                let behind = |at: &u64| *at > position && *at <= size_bytes && is_chunk_boundary(*at);
+                if let Some(next) = begin.filter(behind).or(end.filter(behind)) {
+                    return Ok(Some(next));
+                }
+            }
+            edge += BLOCK_BYTES;
+        }
+        Ok(None)
     }
 
     fn chunk(&mut self, begin: u64, end: u64, header: &ChunkHeader) -> io::Result<()> {
@@ -275,7 +306,11 @@ impl<R: ReadAt + ?Sized> Walk<'_, R> {
                 if is_ours { 0 } else { header.records }
             }),
             None | Some(Ok(false)) => Ok(0),
-            Some(Ok(true)) => self.decoder.decode(header, data, &mut self.decoded).map(|()| header.records),
+            Some(Ok(true)) => self.decoder.decode(header, data, &mut self.decoded).map(|()| {
+                let first = self.index.map_or(0, |index| index.records_of(chunk).start);
+                (first..).zip(self.decoded.iter()).for_each(|(number, record)| (self.each)(number, record));
+                header.records
+            }),
             Some(Err(fault)) => Err(fault),
         };
         match outcome {

@@ -1,5 +1,5 @@
 //! What is written is read again, whatever the sizes, options and threads, and no damaged byte passes.
-use array_record::{Closed, Options, Reader, WriteError, Writer, verify};
+use array_record::{Closed, Options, Reader, WriteError, Writer, verify, verify_with};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
@@ -250,4 +250,81 @@ proptest! {
             (0..reader.num_records().min(10)).for_each(|index| drop(reader.record(index)));
         }
     }
+}
+
+#[test]
+fn bytes_and_digests_do_not_depend_on_where_the_work_is_done() {
+    let records: Vec<Vec<u8>> = (0..4000).map(|index| bytes(index % 1500, index as u64)).collect();
+    for options in ["uncompressed", "group_size:16,zstd:1", "snappy"] {
+        let (closed, file) = write(&records, &format!("{options},max_parallelism:1"));
+        for threads in ["", ",max_parallelism:2", ",max_parallelism:5", ",max_parallelism:auto"] {
+            let (other, same) = write(&records, &format!("{options}{threads}"));
+            assert!(other == closed && same == file, "{options}{threads}");
+        }
+        for threads in [1, 2, 7] {
+            let reader = Reader::open(&file).unwrap().with_max_parallelism(std::num::NonZeroUsize::new(threads).unwrap());
+            assert!(reader.records(0..4000).map(Result::unwrap).eq(records.iter().cloned()), "{options} {threads}");
+            let wanted: Vec<u64> = (0..4000).map(|index| index * 1237 % 4000).collect();
+            assert!(reader.records_at(&wanted).unwrap().iter().zip(&wanted).all(|(found, index)| *found == records[*index as usize]), "{options} {threads}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_chunk_ends_a_batch_with_the_first_damage_whatever_the_threads() {
+    let records: Vec<Vec<u8>> = (0..2000).map(|index| bytes(800, index)).collect();
+    let (_, mut file) = write(&records, "uncompressed");
+    for at in [300_000, 700_000, 1_200_000] {
+        file[at] ^= 4;
+    }
+    let every: Vec<u64> = (0..2000).rev().collect();
+    let told = |threads| {
+        let reader = Reader::open(&file).unwrap().with_max_parallelism(std::num::NonZeroUsize::new(threads).unwrap());
+        (reader.records_at(&every).unwrap_err().to_string(), reader.records(0..2000).last().unwrap().unwrap_err().to_string())
+    };
+    let (batch, sequence) = told(1);
+    assert_eq!(batch, sequence);
+    assert!(batch.starts_with("damaged at bytes 299") || batch.starts_with("damaged at bytes 300"), "{batch}");
+    for threads in [2, 3, 8] {
+        assert_eq!(told(threads), (batch.clone(), sequence.clone()), "{threads}");
+    }
+}
+
+#[test]
+fn verification_hands_every_sound_record_on() {
+    let records: Vec<Vec<u8>> = (0..500).map(|index| bytes(index * 3, index as u64)).collect();
+    let (_, mut file) = write(&records, "group_size:10,uncompressed");
+    let mut seen = Vec::new();
+    verify_with(&file, |number, record| seen.push((number, record.to_vec()))).unwrap();
+    assert!(seen.into_iter().eq((0..).zip(records.iter().cloned())));
+    // A damaged group is left out; the numbers of the others stay.
+    file[100_000] ^= 1;
+    let mut seen = Vec::new();
+    let damage = verify_with(&file, |number, _| seen.push(number)).unwrap_err();
+    assert_eq!((damage.records_lost, damage.records_sound), (Some(10), 490));
+    assert_eq!(seen.len(), 490);
+    let gap = seen.windows(2).find(|pair| pair[1] - pair[0] > 1).map(|pair| pair[0]).unwrap();
+    assert!(gap % 10 == 9 && seen.iter().all(|number| *number <= gap || *number > gap + 10), "{gap}");
+}
+
+#[test]
+fn without_an_index_sound_records_behind_damaged_headers_are_counted() {
+    let records: Vec<Vec<u8>> = (0..1000).map(|index| bytes(400, index)).collect();
+    let (_, file) = write(&records, "uncompressed");
+    // Cut before the postscript: the index is lost.
+    let cut = file.len() - 65_536;
+    let undamaged = verify(&file[..cut]).unwrap_err();
+    assert_eq!((undamaged.records_lost, undamaged.records_sound), (None, 1000));
+    // The header of a chunk in the second block: what follows it in its block cannot be found, the next block header points to the rest.
+    let mut damaged = file[..cut].to_vec();
+    let header = (100_000..101_000).find(|at| file[at + 24] == b'r' && file[at + 25..at + 32] == [1, 0, 0, 0, 0, 0, 0]).unwrap();
+    damaged[header + 3] ^= 0x40;
+    let damage = verify(&damaged).unwrap_err();
+    assert!(damage.bytes.start <= header as u64 && (header as u64) < damage.bytes.end, "{damage}");
+    let lost = (131_072 - header) as u64 / 441;
+    assert!((1000 - lost - 2..1000 - lost + 2).contains(&damage.records_sound), "{lost} in the block, {damage}");
+    // A block header as well: one block more.
+    damaged[131_072] ^= 1;
+    let damage = verify(&damaged).unwrap_err();
+    assert!((1000 - lost - 150 - 3..1000 - lost - 148 + 3).contains(&damage.records_sound), "{damage}");
 }

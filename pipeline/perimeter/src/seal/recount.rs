@@ -2,7 +2,7 @@
 use super::manifest::Feature;
 use crate::shape::LENGTH;
 use crate::shard::{ListKind, StoredFile, each_field};
-use array_record::{ReadError, Reader, Sound, verify};
+use array_record::{Sound, verify_with};
 use perimeter_contract::job::Dtype;
 
 /// What a sound shard holds.
@@ -26,41 +26,39 @@ pub(super) enum Wrong {
 
 /// Re-reads a shard of the split with these features; `bucket` is `None` in row jobs.
 pub(super) fn recount(file: &StoredFile, bucket: Option<u32>, features: &[Feature]) -> Result<Recount, Wrong> {
-    let sound = verify(file).map_err(|damage| match damage.reason {
+    let (mut events, mut misshapen) = (0_u64, None);
+    let sound = verify_with(file, |number, record| {
+        if misshapen.is_none() {
+            match events_of(record, bucket, features) {
+                Some(count) => events = events.saturating_add(count),
+                None => misshapen = Some(number),
+            }
+        }
+    });
+    let sound = sound.map_err(|damage| match damage.reason {
         array_record::Reason::Unreadable(error) => Wrong::Unreadable(error),
         _ => Wrong::Damaged(damage.to_string()),
     })?;
-    let read_error = |error| match error {
-        ReadError::Io(error) => Wrong::Unreadable(error),
-        error => Wrong::Damaged(error.to_string()),
-    };
-    let reader = Reader::open(file).map_err(read_error)?;
-    let mut records = reader.records(0..sound.records);
-    let (mut events, mut number) = (0_u64, 0_u64);
-    while let Some(record) = records.next_borrowed() {
-        let record = record.map_err(read_error)?;
-        // Every example: the declared features and no other, in the order of the names, with as many values as the shape says.
-        let (mut at, mut matches, mut length) = (0, true, None);
-        let read = each_field(record, |field| {
-            matches &= features.get(at).is_some_and(|feature| is(&field, feature));
-            at += 1;
-            if field.name == LENGTH {
-                length = field.scalar;
-            }
-        });
-        read.map_err(|_| Wrong::Shape(number))?;
-        matches &= at == features.len();
-        let length = match bucket {
-            None => Some(1),
-            Some(bucket) => length.and_then(|length| u64::try_from(length).ok()).filter(|length| (1..=u64::from(bucket)).contains(length)),
-        };
-        match length {
-            Some(length) if matches => events = events.saturating_add(length),
-            _ => return Err(Wrong::Shape(number)),
+    misshapen.map_or(Ok(Recount { sound, events }), |number| Err(Wrong::Shape(number)))
+}
+
+/// The events of an example that has the declared features and no other, in the order of the names, with as many values as the shape says.
+fn events_of(record: &[u8], bucket: Option<u32>, features: &[Feature]) -> Option<u64> {
+    let (mut at, mut matches, mut length) = (0, true, None);
+    let read = each_field(record, |field| {
+        matches &= features.get(at).is_some_and(|feature| is(&field, feature));
+        at += 1;
+        if field.name == LENGTH {
+            length = field.scalar;
         }
-        number += 1;
+    });
+    if read.is_err() || !matches || at != features.len() {
+        return None;
     }
-    Ok(Recount { sound, events })
+    match bucket {
+        None => Some(1),
+        Some(bucket) => length.and_then(|length| u64::try_from(length).ok()).filter(|length| (1..=u64::from(bucket)).contains(length)),
+    }
 }
 
 fn is(found: &crate::shard::Field<'_>, feature: &Feature) -> bool {

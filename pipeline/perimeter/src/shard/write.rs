@@ -5,6 +5,7 @@ use crate::store::Stores;
 use array_record::{Closed, Options, WriteError, Writer};
 use perimeter_contract::Diagnostic;
 use perimeter_contract::job::Sink;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// The only split of this version.
@@ -31,6 +32,8 @@ pub fn shard_options(sink: &Sink) -> Result<Options, Diagnostic> {
         Diagnostic::new("shard-options", sink.span, format!("`options` of the sink: {error}")).help("for example \"group_size:1,zstd:3\"")
     })?;
     // Some options can be read but not written: ask the writer itself.
+    // Partitions are written side by side already: unless the job says otherwise, a file is written by one thread alone.
+    let options = if options.max_parallelism() == NonZeroUsize::MIN { options.with_max_parallelism(NonZeroUsize::MIN) } else { options };
     match Writer::new(std::io::sink(), &options) {
         Ok(_) | Err(WriteError::Io(_)) => Ok(options),
         Err(error) => Err(Diagnostic::new("shard-options", sink.span, format!("`options` of the sink: {error}")).help("for example \"group_size:1,zstd:3\"")),
