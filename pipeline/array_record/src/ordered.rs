@@ -3,6 +3,7 @@
 //! The thread that wants the results works too whenever it would otherwise wait, so no thread of the pool is ever needed for progress: a
 //! writer or reader that runs inside the pool cannot block it.
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 enum Slot<I, O> {
@@ -24,13 +25,16 @@ struct Queue<C, I, O> {
     /// Workspaces that no thread is using, and how many there are in all.
     contexts: Vec<C>,
     made: usize,
-    workers: usize,
+    /// Threads of the pool that were called, and those of them that have come.
+    called: usize,
+    present: usize,
     abandoned: bool,
 }
 
 impl<C, I, O> Queue<C, I, O> {
-    fn waits(&self) -> bool {
-        self.slots.iter().any(|(slot, _)| matches!(slot, Slot::Waiting(_)))
+    /// Whether there is work that a thread could begin now.
+    fn waits(&self, most_contexts: usize) -> bool {
+        (!self.contexts.is_empty() || self.made < most_contexts) && self.slots.iter().any(|(slot, _)| matches!(slot, Slot::Waiting(_)))
     }
 }
 
@@ -118,7 +122,7 @@ pub(crate) struct Ordered<C, I, O> {
 impl<C: Default + Send + 'static, I: Send + 'static, O: Send + 'static> Ordered<C, I, O> {
     /// At most `contexts` threads work at once, at most `workers` of them from rayon's pool. With one context, work is done in order too.
     pub(crate) fn new(contexts: usize, workers: usize, limit: Limit, work: impl Fn(&mut C, I) -> O + Send + Sync + 'static) -> Self {
-        let queue = Queue { slots: VecDeque::new(), first: 0, bytes: 0, contexts: Vec::new(), made: 0, workers: 0, abandoned: false };
+        let queue = Queue { slots: VecDeque::new(), first: 0, bytes: 0, contexts: Vec::new(), made: 0, called: 0, present: 0, abandoned: false };
         let shared = Shared { work: Box::new(work), most_contexts: contexts, queue: Mutex::new(queue), progress: Condvar::new() };
         Self { shared: Arc::new(shared), workers, limit }
     }
@@ -128,20 +132,23 @@ impl<C: Default + Send + 'static, I: Send + 'static, O: Send + 'static> Ordered<
         let mut queue = self.shared.lock();
         queue.bytes = queue.bytes.saturating_add(bytes);
         queue.slots.push_back((Slot::Waiting(input), bytes));
-        if !wakes || queue.workers >= self.workers {
+        if !wakes || queue.called >= self.workers {
             return;
         }
-        queue.workers += 1;
+        queue.called += 1;
         drop(queue);
         let shared = Arc::clone(&self.shared);
         rayon::spawn(move || {
+            shared.lock().present += 1;
             loop {
-                while shared.work_once() {}
-                // Looked at under the lock that `submit` pushes under: work is never left to a worker that is about to end. Without a
-                // free context, whoever holds one goes on with what waits, for it looks here too or is about to take the result.
+                // A panic is told through the slot that it leaves without a result; let loose here it would end the process.
+                while std::panic::catch_unwind(AssertUnwindSafe(|| shared.work_once())).unwrap_or(true) {}
+                // Looked at under the lock that `submit` pushes under: work is never left to a worker that is about to end. What waits
+                // for a context is left to whoever holds one, which looks here too or is about to take the result.
                 let mut queue = shared.lock();
-                if queue.abandoned || !queue.waits() || queue.contexts.is_empty() && queue.made >= shared.most_contexts {
-                    queue.workers -= 1;
+                if queue.abandoned || !queue.waits(shared.most_contexts) {
+                    queue.called -= 1;
+                    queue.present -= 1;
                     return;
                 }
             }
@@ -183,8 +190,9 @@ impl<C: Default + Send + 'static, I: Send + 'static, O: Send + 'static> Ordered<
                 _ if !waits && within_limit => return None,
                 _ => {}
             }
-            let may_work = queue.waits() && !(queue.contexts.is_empty() && queue.made >= self.shared.most_contexts);
-            if may_work {
+            // Unless all workers are at it already: taking work from under them only sends them away.
+            let is_short_handed = self.workers == 0 || queue.present < self.workers;
+            if is_short_handed && queue.waits(self.shared.most_contexts) {
                 drop(queue);
                 self.shared.work_once();
                 queue = self.shared.lock();
@@ -250,6 +258,24 @@ mod tests {
         }
         while queue.take().is_some() {}
         assert!(queue.into_context().unwrap().into_iter().eq(0..1000));
+    }
+
+    #[test]
+    fn a_worker_that_panics_is_reported_and_the_rest_goes_on() {
+        let queue = Ordered::new(1, 1, LIMIT, |(): &mut (), input: u32| {
+            assert!(input % 5 != 1, "as asked");
+            input
+        });
+        let mut outcomes = Vec::new();
+        for input in 0..50 {
+            queue.submit(input, 1, true);
+            // Only the worker works: the caller looks at results that are there.
+            while queue.shared.lock().slots.iter().any(|(slot, _)| !matches!(slot, Slot::Done(_))) {
+                std::thread::yield_now();
+            }
+            outcomes.push(queue.take().unwrap());
+        }
+        assert!(outcomes.into_iter().eq((0..50).map(|input| (input % 5 != 1).then_some(input))));
     }
 
     #[test]
