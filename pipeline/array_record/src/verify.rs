@@ -6,6 +6,7 @@ use crate::layout::{
     At, BLOCK_BYTES, BLOCK_HEADER_BYTES, ChunkHeader, HEADER_SPAN_BYTES, at, chunk_data, dirty_padding, is_chunk_boundary, kind, parse_block_header,
     parse_header,
 };
+use crate::read::MAX_CHUNK_BYTES;
 use crate::{Fault, ReadAt, ReadError};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -93,7 +94,7 @@ const WINDOW_BYTES: u64 = 1 << 20;
 /// the footer names, that nothing else stands in the file and that padding is zero.
 ///
 /// After damage it goes on with the next chunk that the footer names (without a footer, with the next one that a block header points to),
-/// so the loss is counted over the whole file. Memory: the largest chunk, encoded and decoded.
+/// so the loss is counted over the whole file. Memory: the largest chunk, encoded and decoded; one that decodes to more than 8 GiB is refused.
 pub fn verify<R: ReadAt + ?Sized>(file: &R) -> Result<Sound, Damage> {
     verify_with(file, |_, _| ())
 }
@@ -103,7 +104,7 @@ pub fn verify<R: ReadAt + ?Sized>(file: &R) -> Result<Sound, Damage> {
 pub fn verify_with<R: ReadAt + ?Sized>(file: &R, each: impl FnMut(u64, &[u8])) -> Result<Sound, Damage> {
     let unreadable = |error, sound| Damage { bytes: 0..0, records_lost: None, records_sound: sound, reason: Reason::Unreadable(error) };
     let size_bytes = file.size_bytes().map_err(|error| unreadable(error, 0))?;
-    let (index, index_fault) = match Index::open(file, u64::MAX) {
+    let (index, index_fault) = match Index::open(file, MAX_CHUNK_BYTES) {
         Ok(index) => (Some(index), None),
         Err(ReadError::Damaged { bytes, fault }) => (None, Some(At { bytes, fault })),
         Err(ReadError::Io(error)) => return Err(unreadable(error, 0)),
@@ -112,7 +113,7 @@ pub fn verify_with<R: ReadAt + ?Sized>(file: &R, each: impl FnMut(u64, &[u8])) -
     let mut walk = Walk {
         window: Window { file, size_bytes, start: 0, buffer: Vec::new(), crc32c: 0, sha256: Sha256::new() },
         index: index.as_ref(),
-        decoder: Decoder::new(u64::MAX),
+        decoder: Decoder::new(MAX_CHUNK_BYTES),
         decoded: Decoded::default(),
         joined: Vec::new(),
         next_chunk: 0,
