@@ -18,6 +18,7 @@ mod digits;
 pub(crate) mod ff1;
 pub(crate) mod hash;
 mod mask;
+pub(crate) mod siv;
 
 pub use canonicalize::{Canonicalize, Canonicalizer};
 pub use date_shift::{Context, DateShift, DateShiftOptions};

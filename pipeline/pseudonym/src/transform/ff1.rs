@@ -5,12 +5,15 @@
 //! Nothing here allocates.
 use super::ValueRefused;
 use aes::cipher::consts::U16;
-use aes::cipher::{Array, BlockCipherEncrypt, BlockSizeUser};
+use aes::cipher::{Array, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser};
 
 /// The longest string, in numerals: a bound on the work for one value.
 pub(crate) const MAX_NUMERALS: usize = 256;
 /// The smallest domain (SP 800-38G r1, second draft, section 5.1).
 pub(crate) const MIN_DOMAIN: u128 = 1_000_000;
+
+/// Strings that are encrypted side by side: their rounds do not wait for each other.
+pub(crate) const LANES: usize = 16;
 
 const ROUNDS: u8 = 10;
 const MAX_HALF: usize = MAX_NUMERALS / 2;
@@ -35,17 +38,122 @@ struct Shape {
     left: usize,
     /// `b`: bytes of the longer half as an integer.
     bytes: usize,
+    /// Where half strings are integers of at most 32 bits.
+    narrow: Option<Narrow>,
     /// radix^u and radix^v where half strings are integers of at most 96 bits.
     moduli: Option<(u128, u128)>,
     /// The CBC-MAC over P and the tweak's prefix.
     state: u128,
 }
 
+/// The arithmetic of halves of at most 32 bits: a round's output is 64 bits, reduced by a multiplication.
+#[derive(Clone, Copy)]
+struct Narrow {
+    /// radix^u and radix^v.
+    moduli: [Modulus; 2],
+    /// How far the round number stands above NUM(B).
+    round_shift: u32,
+}
+
+/// A modulus of at most 2^32, and what its division is replaced with: no instruction here takes a time that depends on a value.
+#[derive(Clone, Copy)]
+struct Modulus {
+    value: u64,
+    reciprocal: u64,
+}
+
+impl Modulus {
+    fn new(value: u64) -> Self {
+        Self { value, reciprocal: u64::MAX / value }
+    }
+
+    /// `number` modulo the value. The quotient is at most one too small, since the reciprocal is less than one below 2^64 / value
+    /// (or just one, for powers of two).
+    #[inline(always)]
+    fn reduce(self, number: u64) -> u64 {
+        let quotient = ((u128::from(number) * u128::from(self.reciprocal)) >> 64) as u64;
+        let rest = number.wrapping_sub(quotient.wrapping_mul(self.value));
+        rest.min(rest.wrapping_sub(self.value))
+    }
+
+    /// `one` + `other`, both below the value.
+    #[inline(always)]
+    fn add(self, one: u64, other: u64) -> u64 {
+        let sum = one.wrapping_add(other);
+        sum.min(sum.wrapping_sub(self.value))
+    }
+
+    /// `one` - `other`, both below the value.
+    #[inline(always)]
+    fn subtract(self, one: u64, other: u64) -> u64 {
+        let difference = one.wrapping_sub(other);
+        difference.min(difference.wrapping_add(self.value))
+    }
+}
+
+/// All rounds of `L` strings, run inside the cipher's backend: one dispatch for all blocks, and the blocks of a round overlap.
+struct Rounds<'a, const L: usize> {
+    narrow: Narrow,
+    bases: &'a [u128; L],
+    a: &'a mut [u64; L],
+    b: &'a mut [u64; L],
+    forward: bool,
+}
+
+impl<const L: usize> BlockSizeUser for Rounds<'_, L> {
+    type BlockSize = U16;
+}
+
+impl<const L: usize> BlockCipherEncClosure for Rounds<'_, L> {
+    #[inline(always)]
+    fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
+        let Self { narrow, bases, a, b, forward } = self;
+        let mut blocks = [Array::default(); L];
+        let mut function = |round: u8, halves: &[u64; L], modulus: Modulus, y: &mut [u64; L]| {
+            let number = u64::from(round) << narrow.round_shift;
+            for lane in 0..L {
+                // The high half of a base needs no change: round number and half are in the low 40 bits.
+                blocks[lane] = Array::from((bases[lane] ^ u128::from(number ^ halves[lane])).to_be_bytes());
+            }
+            for block in &mut blocks {
+                backend.encrypt_block(block.into());
+            }
+            for lane in 0..L {
+                let [b0, b1, b2, b3, b4, b5, b6, b7, ..] = blocks[lane].0;
+                y[lane] = modulus.reduce(u64::from_be_bytes([b0, b1, b2, b3, b4, b5, b6, b7]));
+            }
+        };
+        let mut y = [0; L];
+        for step in 0..ROUNDS / 2 {
+            // Two rounds, so that no halves change places.
+            if forward {
+                function(2 * step, b, narrow.moduli[0], &mut y);
+                for lane in 0..L {
+                    a[lane] = narrow.moduli[0].add(a[lane], y[lane]);
+                }
+                function(2 * step + 1, a, narrow.moduli[1], &mut y);
+                for lane in 0..L {
+                    b[lane] = narrow.moduli[1].add(b[lane], y[lane]);
+                }
+            } else {
+                function(ROUNDS - 1 - 2 * step, a, narrow.moduli[1], &mut y);
+                for lane in 0..L {
+                    b[lane] = narrow.moduli[1].subtract(b[lane], y[lane]);
+                }
+                function(ROUNDS - 2 - 2 * step, b, narrow.moduli[0], &mut y);
+                for lane in 0..L {
+                    a[lane] = narrow.moduli[0].subtract(a[lane], y[lane]);
+                }
+            }
+        }
+    }
+}
+
 impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
     /// `radix` is 2 to 65,536; `prefix` is what all tweaks begin with, a multiple of 16 bytes.
     pub(crate) fn new(cipher: C, radix: u32, prefix: &[u8]) -> Self {
         assert!((2..=1 << 16).contains(&radix) && prefix.len().is_multiple_of(16), "the radix and the prefix are constants of the caller");
-        let shape = Shape { numerals: 0, tweak_bytes: 0, left: 0, bytes: 0, moduli: None, state: 0 };
+        let shape = Shape { numerals: 0, tweak_bytes: 0, left: 0, bytes: 0, narrow: None, moduli: None, state: 0 };
         Self { cipher, radix, prefix: prefix.into(), shape }
     }
 
@@ -60,17 +168,126 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
     }
 
     fn run(&mut self, tail: &[u8], string: &mut [u16], forward: bool) -> Result<(), ValueRefused> {
-        if string.len() != self.shape.numerals || self.prefix.len() + tail.len() != self.shape.tweak_bytes {
-            self.shape = self.shape_of(string.len(), tail.len())?;
+        self.prepare(string, string.len(), tail.len())?;
+        self.run_one(tail, string, forward);
+        Ok(())
+    }
+
+    /// Encrypts (or decrypts) strings of `numerals` each, under tails of one length, in place and side by side. `tails` and `strings`
+    /// hold one after the other.
+    pub(crate) fn run_many(&mut self, tails: &[u8], strings: &mut [u16], numerals: usize, forward: bool) -> Result<(), ValueRefused> {
+        if strings.is_empty() {
+            return Ok(());
         }
-        if string.iter().any(|&numeral| u32::from(numeral) >= self.radix) {
-            return Err(ValueRefused::UnexpectedCharacter);
+        let count = strings.len() / numerals.max(1);
+        let tail_bytes = tails.len() / count.max(1);
+        if count * numerals != strings.len() || count * tail_bytes != tails.len() {
+            return Err(ValueRefused::WrongLength);
         }
-        match self.shape.moduli {
-            Some(moduli) => self.run_short(tail, string, moduli, forward),
-            None => self.run_long(tail, string, forward),
+        self.prepare(strings, numerals, tail_bytes)?;
+        let tail = |index: usize| &tails[index * tail_bytes..(index + 1) * tail_bytes];
+        let Some(narrow) = self.shape.narrow else {
+            for (index, string) in strings.chunks_exact_mut(numerals).enumerate() {
+                self.run_one(tail(index), string, forward);
+            }
+            return Ok(());
+        };
+        for first in (0..count).step_by(LANES) {
+            let lanes = LANES.min(count - first);
+            let mut bases = [0; LANES];
+            for (lane, base) in bases[..lanes].iter_mut().enumerate() {
+                *base = self.base(tail(first + lane));
+            }
+            let strings = &mut strings[first * numerals..(first + lanes) * numerals];
+            let (mut a, mut b) = ([0; LANES], [0; LANES]);
+            for (lane, string) in strings.chunks_exact(numerals).enumerate() {
+                let (left, right) = string.split_at(self.shape.left);
+                (a[lane], b[lane]) = (self.narrow_number(left), self.narrow_number(right));
+            }
+            // Lanes without a string encrypt zeros for nobody: cheaper than a kernel for each count, down to a few.
+            match lanes {
+                0..=2 => {
+                    for lane in 0..lanes {
+                        let (a, b) = (&mut a[lane..], &mut b[lane..]);
+                        if let ([base, ..], Some(a), Some(b)) = (&bases[lane..], a.first_chunk_mut(), b.first_chunk_mut()) {
+                            self.cipher.encrypt_with_backend(Rounds { narrow, bases: &[*base], a, b, forward });
+                        }
+                    }
+                }
+                3..=8 => {
+                    if let (Some(bases), Some(a), Some(b)) = (bases.first_chunk::<8>(), a.first_chunk_mut(), b.first_chunk_mut()) {
+                        self.cipher.encrypt_with_backend(Rounds { narrow, bases, a, b, forward });
+                    }
+                }
+                _ => self.cipher.encrypt_with_backend(Rounds { narrow, bases: &bases, a: &mut a, b: &mut b, forward }),
+            }
+            for (lane, string) in strings.chunks_exact_mut(numerals).enumerate() {
+                let (left, right) = string.split_at_mut(self.shape.left);
+                self.narrow_numerals(a[lane], left);
+                self.narrow_numerals(b[lane], right);
+            }
         }
         Ok(())
+    }
+
+    fn prepare(&mut self, strings: &[u16], numerals: usize, tail_bytes: usize) -> Result<(), ValueRefused> {
+        if numerals != self.shape.numerals || self.prefix.len() + tail_bytes != self.shape.tweak_bytes {
+            self.shape = self.shape_of(numerals, tail_bytes)?;
+        }
+        if strings.iter().any(|&numeral| u32::from(numeral) >= self.radix) {
+            return Err(ValueRefused::UnexpectedCharacter);
+        }
+        Ok(())
+    }
+
+    fn run_one(&self, tail: &[u8], string: &mut [u16], forward: bool) {
+        match (self.shape.narrow, self.shape.moduli) {
+            (Some(narrow), _) => {
+                let (left, right) = string.split_at_mut(self.shape.left);
+                let (mut a, mut b) = ([self.narrow_number(left)], [self.narrow_number(right)]);
+                self.cipher.encrypt_with_backend(Rounds { narrow, bases: &[self.base(tail)], a: &mut a, b: &mut b, forward });
+                self.narrow_numerals(a[0], left);
+                self.narrow_numerals(b[0], right);
+            }
+            (None, Some(moduli)) => self.run_short(tail, string, moduli, forward),
+            (None, None) => self.run_long(tail, string, forward),
+        }
+    }
+
+    /// What all rounds of a string encrypt but for round number and half. 1 + b is at most 13: these and what precedes them in their
+    /// block are one block.
+    #[inline]
+    fn base(&self, tail: &[u8]) -> u128 {
+        let mut rest = [0; 16 + 16 + MAX_HALF_BYTES];
+        let (state, rest) = self.absorb(tail, &mut rest);
+        state ^ u128::from_be_bytes(rest.try_into().unwrap_or_default())
+    }
+
+    /// A half of at most 32 bits. Numerals are below the radix, so nothing overflows.
+    #[inline]
+    fn narrow_number(&self, numerals: &[u16]) -> u64 {
+        let radix = u64::from(self.radix);
+        numerals.iter().fold(0, |number: u64, &numeral| number.wrapping_mul(radix).wrapping_add(u64::from(numeral)))
+    }
+
+    #[inline]
+    fn narrow_numerals(&self, number: u64, numerals: &mut [u16]) {
+        // Ten has a branch of its own, where the compiler knows the divisor.
+        let mut number = number as u32;
+        match self.radix {
+            10 => {
+                for numeral in numerals.iter_mut().rev() {
+                    *numeral = (number % 10) as u16;
+                    number /= 10;
+                }
+            }
+            radix => {
+                for numeral in numerals.iter_mut().rev() {
+                    *numeral = (number % radix) as u16;
+                    number /= radix;
+                }
+            }
+        }
     }
 
     fn shape_of(&self, numerals: usize, tail_bytes: usize) -> Result<Shape, ValueRefused> {
@@ -91,6 +308,9 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
             let power = |exponent: usize| (0..exponent).fold(1u128, |product, _| product * u128::from(self.radix));
             (power(left), power(right))
         });
+        let narrow = moduli
+            .filter(|_| bits <= 32)
+            .map(|(left, right)| Narrow { moduli: [Modulus::new(left as u64), Modulus::new(right as u64)], round_shift: 8 * bits.div_ceil(8) as u32 });
         let mut p = [1, 2, 1, 0, 0, 0, ROUNDS, left as u8, 0, 0, 0, 0, 0, 0, 0, 0];
         p[3..6].copy_from_slice(&self.radix.to_be_bytes()[1..]);
         p[8..12].copy_from_slice(&(numerals as u32).to_be_bytes());
@@ -99,7 +319,7 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
         for block in self.prefix.as_chunks::<16>().0 {
             state = self.block(state ^ u128::from_be_bytes(*block));
         }
-        Ok(Shape { numerals, tweak_bytes, left, bytes: bits.div_ceil(8), moduli, state })
+        Ok(Shape { numerals, tweak_bytes, left, bytes: bits.div_ceil(8), narrow, moduli, state })
     }
 
     #[inline(always)]
@@ -133,19 +353,12 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
     }
 
     fn run_short(&self, tail: &[u8], string: &mut [u16], (left_modulus, right_modulus): (u128, u128), forward: bool) {
-        let mut rest = [0; 16 + 16 + MAX_HALF_BYTES];
-        let (state, rest) = self.absorb(tail, &mut rest);
-        // 1 + b is at most 13: the round's bytes and what precedes them in their block are one block.
-        let base = state ^ u128::from_be_bytes(rest.try_into().unwrap_or_default());
+        let base = self.base(tail);
         let (left, right) = string.split_at_mut(self.shape.left);
         let (mut a, mut b) = (self.number(left), self.number(right));
         let output_shift = 128 - 8 * (4 * self.shape.bytes.div_ceil(4) + 4);
         let round_shift = 8 * self.shape.bytes;
-        let narrow = output_shift == 64;
-        let function = |round: u8, half: u128, modulus: u128| {
-            let y = self.block(base ^ (u128::from(round) << round_shift) ^ half) >> output_shift;
-            if narrow { u128::from(y as u64 % modulus as u64) } else { y % modulus }
-        };
+        let function = |round: u8, half: u128, modulus: u128| (self.block(base ^ (u128::from(round) << round_shift) ^ half) >> output_shift) % modulus;
         if forward {
             for round in 0..ROUNDS {
                 let modulus = if round % 2 == 0 { left_modulus } else { right_modulus };
