@@ -16,16 +16,20 @@ mod date_shift;
 mod deterministic;
 mod digits;
 pub(crate) mod ff1;
+mod fpe;
 pub(crate) mod hash;
 mod mask;
 pub(crate) mod siv;
 
-pub use canonicalize::{Canonicalize, Canonicalizer};
+pub use canonicalize::{Canonicalize, Canonicalizer, UnknownStep};
 pub use date_shift::{Context, DateShift, DateShiftOptions};
 pub use deterministic::{CryptoDeterministic, token_version};
-pub use digits::{CheckDigit, Ff1Digits, Ff1Options};
-pub use hash::{CryptoHash, CryptoHashOptions, Encoding};
+pub use digits::{Ff1Digits, Ff1Options};
+pub use fpe::{Alphabet, BadAlphabet, CheckDigit, CryptoReplaceFfxFpe, Domain, FpeOptions, FpeRefused};
+pub use hash::{CryptoHash, CryptoHashOptions, Encoding, collision_odds};
 pub use mask::{CharacterMask, Truncate};
+
+use std::fmt;
 
 /// Why a value gets no token. Holds nothing of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
@@ -91,6 +95,8 @@ pub enum TextTransform {
     CryptoDeterministic(CryptoDeterministic),
     /// FF1 over digits.
     Ff1Digits(Ff1Digits),
+    /// FF1 over any alphabet.
+    CryptoReplaceFfxFpe(Box<CryptoReplaceFfxFpe>),
     /// Masked characters.
     CharacterMask(CharacterMask),
     /// The first characters.
@@ -108,8 +114,91 @@ impl TextTransform {
             Self::CryptoHash(transform) => transform.apply(value, out),
             Self::CryptoDeterministic(transform) => transform.apply(value, out),
             Self::Ff1Digits(transform) => transform.apply(value, out),
+            Self::CryptoReplaceFfxFpe(transform) => transform.apply(value, out),
             Self::CharacterMask(transform) => transform.apply(value, out),
             Self::Truncate(transform) => transform.apply(value, out),
         }
+    }
+
+    /// Transforms a batch of values into `tokens`, whatever was in it. Several times faster than one by one where values of one form can be
+    /// encrypted side by side (FF1). A value that is refused does not stop the others: see [`Tokens::refused`].
+    pub fn apply_many(&mut self, values: &[&str], tokens: &mut Tokens) {
+        tokens.clear();
+        match self {
+            Self::Ff1Digits(transform) => transform.apply_many(values, tokens),
+            Self::CryptoReplaceFfxFpe(transform) => transform.apply_many(values, tokens),
+            // The match within is decided once per batch.
+            Self::CryptoHash(transform) => tokens.each(values, |value, out| transform.apply(value, out)),
+            Self::CryptoDeterministic(transform) => tokens.each(values, |value, out| transform.apply(value, out)),
+            Self::CharacterMask(transform) => tokens.each(values, |value, out| transform.apply(value, out)),
+            Self::Truncate(transform) => tokens.each(values, |value, out| transform.apply(value, out)),
+        }
+    }
+}
+
+/// What became of a batch of values, in their order. `Debug` shows counts only.
+#[derive(Default)]
+pub struct Tokens {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    refused: Vec<(usize, ValueRefused)>,
+}
+
+impl Tokens {
+    /// The token of the value at `index`: empty for a refused one, `None` behind the last.
+    pub fn get(&self, index: usize) -> Option<&[u8]> {
+        let start = if index == 0 { 0 } else { *self.ends.get(index - 1)? };
+        self.bytes.get(start..*self.ends.get(index)?)
+    }
+
+    /// How many values there were.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there were none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// All tokens, one after the other; UTF-8.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where each token ends in [`Self::bytes`].
+    pub fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
+    /// The places of refused values, ascending, and why. Nothing of them is in the bytes.
+    pub fn refused(&self) -> &[(usize, ValueRefused)] {
+        &self.refused
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.refused.clear();
+    }
+
+    fn each(&mut self, values: &[&str], mut apply: impl FnMut(&str, &mut Vec<u8>) -> Result<(), ValueRefused>) {
+        for value in values {
+            let applied = apply(value, &mut self.bytes);
+            self.end(applied);
+        }
+    }
+
+    fn end(&mut self, applied: Result<(), ValueRefused>) {
+        if let Err(why) = applied {
+            self.refused.push((self.ends.len(), why));
+        }
+        self.ends.push(self.bytes.len());
+    }
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tokens").field("tokens", &self.ends.len()).field("refused", &self.refused.len()).finish_non_exhaustive()
     }
 }

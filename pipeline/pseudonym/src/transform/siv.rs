@@ -4,7 +4,7 @@
 //! cell. Two key schedules and the CMAC of the zero block are made once here. The crate stays as differential partner in the tests, and
 //! every published vector runs on both.
 use aes::cipher::consts::U16;
-use aes::cipher::{Array, BlockCipherEncrypt, BlockSizeUser};
+use aes::cipher::{Array, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
@@ -62,51 +62,10 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Siv<C> {
         authentic
     }
 
-    #[inline]
     fn s2v(&self, headers: &[&[u8]], text: &[u8]) -> u128 {
-        let mut sum = self.secrets.zero;
-        for header in headers {
-            sum = double(sum) ^ self.cmac(header);
-        }
-        match text.len().checked_sub(16) {
-            None => encrypt(&self.mac, double(sum) ^ padded(text) ^ self.secrets.whole),
-            Some(before_last) => {
-                // All but 16 to 31 bytes as they are; the sum goes over the last 16.
-                let (blocks, rest) = text.split_at(before_last / 16 * 16);
-                let state = self.chain(blocks);
-                let mut end = [0; 32];
-                end[..rest.len()].copy_from_slice(rest);
-                for (byte, sum) in end[rest.len() - 16..rest.len()].iter_mut().zip(sum.to_be_bytes()) {
-                    *byte ^= sum;
-                }
-                self.last(state, &end[..rest.len()])
-            }
-        }
-    }
-
-    fn cmac(&self, message: &[u8]) -> u128 {
-        // The last block, whole or not, is left for the subkey; an empty message has one too.
-        let (blocks, rest) = message.split_at(message.len().saturating_sub(1) / 16 * 16);
-        self.last(self.chain(blocks), rest)
-    }
-
-    fn chain(&self, blocks: &[u8]) -> u128 {
-        blocks.as_chunks::<16>().0.iter().fold(0, |state, block| encrypt(&self.mac, state ^ u128::from_be_bytes(*block)))
-    }
-
-    /// The end of a CMAC: up to two blocks.
-    #[inline]
-    fn last(&self, mut state: u128, mut rest: &[u8]) -> u128 {
-        if let Some((block, after)) = rest.split_first_chunk::<16>()
-            && !after.is_empty()
-        {
-            state = encrypt(&self.mac, state ^ u128::from_be_bytes(*block));
-            rest = after;
-        }
-        match <[u8; 16]>::try_from(rest) {
-            Ok(block) => encrypt(&self.mac, state ^ u128::from_be_bytes(block) ^ self.secrets.whole),
-            Err(_) => encrypt(&self.mac, state ^ padded(rest) ^ self.secrets.padded),
-        }
+        let mut siv = 0;
+        self.mac.encrypt_with_backend(S2v { secrets: &self.secrets, headers, text, siv: &mut siv });
+        siv
     }
 
     #[inline]
@@ -131,7 +90,83 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Siv<C> {
     }
 }
 
-#[inline]
+/// S2V, run inside the cipher's backend: one dispatch for all blocks.
+struct S2v<'a> {
+    secrets: &'a Secrets,
+    headers: &'a [&'a [u8]],
+    text: &'a [u8],
+    siv: &'a mut u128,
+}
+
+impl BlockSizeUser for S2v<'_> {
+    type BlockSize = U16;
+}
+
+impl BlockCipherEncClosure for S2v<'_> {
+    #[inline(always)]
+    fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
+        let Self { secrets, headers, text, siv } = self;
+        let cmac = Cmac { backend, secrets };
+        let sum = headers.iter().fold(secrets.zero, |sum, header| double(sum) ^ cmac.message(header));
+        *siv = match text.len().checked_sub(16) {
+            None => cmac.encrypt(double(sum) ^ padded(text) ^ secrets.whole),
+            Some(before_last) => {
+                // All but 16 to 31 bytes as they are; the sum goes over the last 16.
+                let (blocks, rest) = text.split_at(before_last / 16 * 16);
+                let state = cmac.chain(blocks);
+                let mut end = [0; 32];
+                end[..rest.len()].copy_from_slice(rest);
+                for (byte, sum) in end[rest.len() - 16..rest.len()].iter_mut().zip(sum.to_be_bytes()) {
+                    *byte ^= sum;
+                }
+                cmac.last(state, &end[..rest.len()])
+            }
+        };
+    }
+}
+
+/// CMAC (RFC 4493).
+struct Cmac<'a, B> {
+    backend: &'a B,
+    secrets: &'a Secrets,
+}
+
+impl<B: BlockCipherEncBackend<BlockSize = U16>> Cmac<'_, B> {
+    #[inline(always)]
+    fn message(&self, message: &[u8]) -> u128 {
+        // The last block, whole or not, is left for the subkey; an empty message has one too.
+        let (blocks, rest) = message.split_at(message.len().saturating_sub(1) / 16 * 16);
+        self.last(self.chain(blocks), rest)
+    }
+
+    #[inline(always)]
+    fn chain(&self, blocks: &[u8]) -> u128 {
+        blocks.as_chunks::<16>().0.iter().fold(0, |state, block| self.encrypt(state ^ u128::from_be_bytes(*block)))
+    }
+
+    /// The end of a CMAC: up to two blocks.
+    #[inline(always)]
+    fn last(&self, mut state: u128, mut rest: &[u8]) -> u128 {
+        if let Some((block, after)) = rest.split_first_chunk::<16>()
+            && !after.is_empty()
+        {
+            state = self.encrypt(state ^ u128::from_be_bytes(*block));
+            rest = after;
+        }
+        match <[u8; 16]>::try_from(rest) {
+            Ok(block) => self.encrypt(state ^ u128::from_be_bytes(block) ^ self.secrets.whole),
+            Err(_) => self.encrypt(state ^ padded(rest) ^ self.secrets.padded),
+        }
+    }
+
+    #[inline(always)]
+    fn encrypt(&self, block: u128) -> u128 {
+        let mut block = Array::from(block.to_be_bytes());
+        self.backend.encrypt_block((&mut block).into());
+        u128::from_be_bytes(block.into())
+    }
+}
+
 fn encrypt<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>>(cipher: &C, block: u128) -> u128 {
     let mut block = Array::from(block.to_be_bytes());
     cipher.encrypt_block(&mut block);
