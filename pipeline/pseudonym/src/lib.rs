@@ -25,6 +25,7 @@ pub mod keyring;
 pub mod kms;
 #[cfg(test)]
 mod properties;
+pub mod reveal;
 pub mod seal;
 mod secret;
 pub mod transform;
@@ -32,6 +33,6 @@ pub mod transform;
 mod vectors;
 
 pub use derive::{Label, RootKey};
-pub use keyring::{KeyError, KeyringError, KeyringFile, Provider, Purpose, create_keyring, unwrap_root};
+pub use keyring::{KeyCache, KeyError, KeyringError, KeyringFile, Provider, Purpose, SplitKey, create_keyring, unwrap_root, unwrap_split};
 pub use kms::{AwsKms, Kms, KmsError, LocalKms};
 pub use secret::{NoEntropy, Secret};

@@ -13,21 +13,28 @@
 //! its own copy.
 mod canonicalize;
 mod date_shift;
-mod deterministic;
+pub(crate) mod deterministic;
 mod digits;
+pub(crate) mod encrypt;
 pub(crate) mod ff1;
 mod fpe;
 pub(crate) mod hash;
+mod generalize;
+mod guarded;
 mod mask;
 pub(crate) mod siv;
+pub(crate) mod xaes;
 
 pub use canonicalize::{Canonicalize, Canonicalizer, UnknownStep};
 pub use date_shift::{Context, DateShift, DateShiftOptions};
 pub use deterministic::{CryptoDeterministic, token_version};
 pub use digits::{Ff1Digits, Ff1Options};
+pub use encrypt::{Encrypt, EncryptOptions, RowDigest};
 pub use fpe::{Alphabet, BadAlphabet, CheckDigit, CryptoReplaceFfxFpe, Domain, FpeOptions, FpeRefused};
+pub use generalize::{BadBuckets, Bucket, Bucketing, FixedSizeBucketing, TimePart};
+pub use guarded::{Exceptions, Guarded, NoToken, OnEmpty, OnInvalid, OnNull, Outcome, Rules};
 pub use hash::{CryptoHash, CryptoHashOptions, Encoding, collision_odds};
-pub use mask::{CharacterMask, Truncate};
+pub use mask::{CharacterMask, Replace, Truncate};
 
 use std::fmt;
 
@@ -38,6 +45,9 @@ pub enum ValueRefused {
     /// Nothing is left to transform: the value is empty, or becomes so by canonicalization. All such values would share a token.
     #[error("nothing is left of the value after canonicalization")]
     Empty,
+    /// Null, where the rule says that there must be none.
+    #[error("the value is null")]
+    Null,
     /// A digit of another script.
     #[error("the value has a digit that is not ASCII")]
     NonAsciiDigit,
@@ -56,6 +66,12 @@ pub enum ValueRefused {
     /// The check digit is wrong: it could not be restored.
     #[error("the check digit is wrong")]
     CheckDigit,
+    /// No bucket holds the value.
+    #[error("no bucket holds the value")]
+    NoBucket,
+    /// A date that no calendar has, or none that the part asked for can be taken of.
+    #[error("the date is outside the calendar")]
+    NotInCalendar,
 }
 
 impl ValueRefused {
@@ -63,12 +79,15 @@ impl ValueRefused {
     pub fn code(self) -> &'static str {
         match self {
             Self::Empty => "empty-value",
+            Self::Null => "null-value",
             Self::NonAsciiDigit => "non-ascii-digit",
             Self::UnexpectedCharacter => "unexpected-character",
             Self::DomainTooSmall => "domain-too-small",
             Self::WrongLength => "wrong-length",
             Self::TooLong => "value-too-long",
             Self::CheckDigit => "check-digit",
+            Self::NoBucket => "no-bucket",
+            Self::NotInCalendar => "not-in-calendar",
         }
     }
 }
@@ -101,6 +120,8 @@ pub enum TextTransform {
     CharacterMask(CharacterMask),
     /// The first characters.
     Truncate(Truncate),
+    /// One text for all.
+    Replace(Replace),
 }
 
 impl TextTransform {
@@ -117,6 +138,7 @@ impl TextTransform {
             Self::CryptoReplaceFfxFpe(transform) => transform.apply(value, out),
             Self::CharacterMask(transform) => transform.apply(value, out),
             Self::Truncate(transform) => transform.apply(value, out),
+            Self::Replace(transform) => transform.apply(value, out),
         }
     }
 
@@ -132,6 +154,7 @@ impl TextTransform {
             Self::CryptoDeterministic(transform) => tokens.each(values, |value, out| transform.apply(value, out)),
             Self::CharacterMask(transform) => tokens.each(values, |value, out| transform.apply(value, out)),
             Self::Truncate(transform) => tokens.each(values, |value, out| transform.apply(value, out)),
+            Self::Replace(transform) => tokens.each(values, |value, out| transform.apply(value, out)),
         }
     }
 }

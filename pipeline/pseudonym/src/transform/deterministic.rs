@@ -12,7 +12,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 /// What a value may have, so that lengths stay far from every limit.
-const MAX_VALUE_BYTES: usize = 16 << 20;
+pub(crate) const MAX_VALUE_BYTES: usize = 16 << 20;
 
 /// Reversible, joinable tokens: `v3.` (the key version) and base64url of SIV and ciphertext.
 ///
@@ -70,7 +70,7 @@ impl CryptoDeterministic {
     ///
     /// # Errors
     /// [`TokenRefused::OtherVersion`] when the token names another key version, else [`TokenRefused::Rejected`].
-    pub fn open(&mut self, token: &str, out: &mut Vec<u8>) -> Result<(), TokenRefused> {
+    pub(crate) fn open(&mut self, token: &str, out: &mut Vec<u8>) -> Result<(), TokenRefused> {
         let Some(body) = token.strip_prefix(&*self.prefix) else {
             return Err(token_version(token).map_or(TokenRefused::Rejected, |_| TokenRefused::OtherVersion));
         };

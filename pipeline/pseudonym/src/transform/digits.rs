@@ -1,6 +1,8 @@
 //! FF1 over digits, with options that are checked value by value.
 use super::fpe::{CheckDigit, CryptoReplaceFfxFpe, FpeOptions};
-use super::{Canonicalize, TokenRefused, Tokens, ValueRefused};
+#[cfg(test)]
+use super::TokenRefused;
+use super::{Canonicalize, Tokens, ValueRefused};
 use crate::derive::RootKey;
 
 /// Options of [`Ff1Digits`].
@@ -46,11 +48,8 @@ impl Ff1Digits {
         self.0.apply(value, out)
     }
 
-    /// Appends the canonical value of `token` to `out`. FF1 does not authenticate: digits that were never a token open to other digits.
-    ///
-    /// # Errors
-    /// [`TokenRefused::Rejected`] when `token` has not the form of a token.
-    pub fn open(&mut self, token: &str, out: &mut Vec<u8>) -> Result<(), TokenRefused> {
+    #[cfg(test)]
+    pub(crate) fn open(&mut self, token: &str, out: &mut Vec<u8>) -> Result<(), TokenRefused> {
         self.0.open(token, out)
     }
 

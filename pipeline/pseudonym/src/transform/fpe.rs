@@ -95,7 +95,7 @@ impl CryptoReplaceFfxFpe {
     ///
     /// # Errors
     /// [`TokenRefused::Rejected`] when `token` has not the form of a token.
-    pub fn open(&mut self, token: &str, out: &mut Vec<u8>) -> Result<(), TokenRefused> {
+    pub(crate) fn open(&mut self, token: &str, out: &mut Vec<u8>) -> Result<(), TokenRefused> {
         self.run(token, out, false).map_err(|_| TokenRefused::Rejected)
     }
 
