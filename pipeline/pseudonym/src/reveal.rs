@@ -100,9 +100,7 @@ impl Revealer {
         let mut openers = BTreeMap::new();
         for RevealKey(root) in keys {
             let opener = match transform {
-                Reversible::CryptoDeterministic { canonicalize } => {
-                    Opener::Deterministic(Box::new(CryptoDeterministic::new(root, join_domain, canonicalize)))
-                }
+                Reversible::CryptoDeterministic { canonicalize } => Opener::Deterministic(Box::new(CryptoDeterministic::new(root, join_domain, canonicalize))),
                 Reversible::CryptoReplaceFfxFpe(options) => Opener::Fpe(Box::new(CryptoReplaceFfxFpe::new(root, join_domain, options)?)),
                 Reversible::Encrypt { dataset, column } => Opener::Encrypt(Box::new(Decrypt::new(root, join_domain, dataset, column))),
             };

@@ -1,16 +1,23 @@
-//! Transforms on values. Columns, nulls and rejected rows are the caller's.
+//! Transforms on values. Columns, nulls and rejected rows are the caller's, or [`Guarded`]'s.
 //!
 //! | transform | type | reversible |
 //! |---|---|---|
-//! | `cryptoHash` | [`CryptoHash`], HMAC-SHA256 | no |
-//! | `cryptoDeterministic` | [`CryptoDeterministic`], AES-256-SIV | [`CryptoDeterministic::open`] |
-//! | `cryptoReplaceFfxFpe` | [`Ff1Digits`], FF1 | [`Ff1Digits::open`] |
+//! | `cryptoHash` | [`CryptoHash`], HMAC-SHA256 as hexadecimal, base64url, int64 or UUID | no |
+//! | `cryptoDeterministic` | [`CryptoDeterministic`], AES-256-SIV | by [`crate::reveal`] |
+//! | `encrypt` | [`Encrypt`], XAES-256-GCM | by [`crate::reveal`] |
+//! | `cryptoReplaceFfxFpe` | [`CryptoReplaceFfxFpe`], FF1 over an [`Alphabet`]; [`Ff1Digits`] for digits without lengths | by [`crate::reveal`] |
 //! | `dateShift` | [`DateShift`], with [`Context`] beside it | no |
+//! | `bucketing`, `fixedSizeBucketing`, `timePart` | [`Bucketing`], [`FixedSizeBucketing`], [`TimePart`] | no |
 //! | `characterMask`, `truncate` | [`CharacterMask`], [`Truncate`] | no |
+//! | `redact`, `replace`, `replaceWithInfoType` | [`Replace`] | no |
 //!
 //! A text transform appends its result to a byte vector that the caller reuses, and allocates nothing itself once its buffers have
-//! grown. [`TextTransform`] is any of them, for a single dispatch per distinct value. All are `Send` and `Clone`: a thread takes
+//! grown. [`TextTransform`] is any of them, for a single dispatch per value or batch. All are `Send` and `Clone`: a thread takes
 //! its own copy.
+//!
+//! Numbers and dates stay what they are: a token of an integer column is an integer by [`CryptoHash::token_i64`], buckets are integers in
+//! the column's own unit, and shifted dates are dates. An integer that is to join with text is written in decimal and canonicalized
+//! ([`Canonicalize::LeftPad`] gives lost zeros back).
 mod canonicalize;
 mod date_shift;
 pub(crate) mod deterministic;
@@ -18,9 +25,9 @@ mod digits;
 pub(crate) mod encrypt;
 pub(crate) mod ff1;
 mod fpe;
-pub(crate) mod hash;
 mod generalize;
 mod guarded;
+pub(crate) mod hash;
 mod mask;
 pub(crate) mod siv;
 pub(crate) mod xaes;

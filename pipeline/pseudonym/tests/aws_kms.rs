@@ -8,9 +8,9 @@ use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_kms::config::Credentials;
 use aws_sdk_kms::error::ProvideErrorMetadata;
 use aws_sdk_kms::primitives::Blob;
+use perimeter_pseudonym::keyring as lifecycle;
 use perimeter_pseudonym::kms::EncryptionContext;
 use perimeter_pseudonym::transform::{CryptoHash, CryptoHashOptions};
-use perimeter_pseudonym::keyring as lifecycle;
 use perimeter_pseudonym::{
     AwsKms, KeyCache, KeyError, KeyringFile, Kms, KmsError, LocalKms, Provider, Purpose, RootKey, SplitKey, create_keyring, unwrap_root, unwrap_split,
 };

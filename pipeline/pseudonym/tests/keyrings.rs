@@ -1,11 +1,13 @@
 //! Keyring files and the local provider.
 use async_trait::async_trait;
 use perimeter_pseudonym::keyring::State;
-use perimeter_pseudonym::kms::{DataKey, EncryptionContext};
-use perimeter_pseudonym::transform::{CryptoDeterministic, CryptoHash, CryptoHashOptions, TokenRefused};
 use perimeter_pseudonym::keyring::{add_split_key, destroy, retire, rewrap, rotate};
+use perimeter_pseudonym::kms::{DataKey, EncryptionContext};
 use perimeter_pseudonym::reveal::{Revealer, Reversible, unwrap_reveal};
-use perimeter_pseudonym::{KeyError, KeyringError, KeyringFile, Kms, KmsError, LocalKms, Provider, Purpose, RootKey, Secret, create_keyring, unwrap_root, unwrap_split};
+use perimeter_pseudonym::transform::{CryptoDeterministic, CryptoHash, CryptoHashOptions, TokenRefused};
+use perimeter_pseudonym::{
+    KeyCache, KeyError, KeyringError, KeyringFile, Kms, KmsError, LocalKms, Provider, Purpose, RootKey, Secret, create_keyring, unwrap_root, unwrap_split,
+};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -65,7 +67,8 @@ impl Kms for Witness {
 
     async fn generate_data_key(&self, context: &EncryptionContext) -> Result<DataKey, KmsError> {
         let made = self.inner.generate_data_key(context).await?;
-        *self.root.lock().unwrap() = made.root.expose().to_vec();
+        // All of them: the root key and the split key.
+        self.root.lock().unwrap().extend(made.root.expose());
         Ok(made)
     }
 
@@ -88,11 +91,22 @@ async fn the_files_hold_no_key() {
     let mut written = file.to_bytes();
     written.extend(format!("{file:?} {witness:?}", witness = witness.inner).into_bytes());
     written.extend(fs::read(folder.path().join("person.keyring.key")).unwrap());
+    let cache = KeyCache::default();
+    let run = cache.unwrap_root(&witness, &file, None, Purpose::Run).await.unwrap();
+    let split = unwrap_split(&witness, &file).await.unwrap();
+    let reveal = unwrap_reveal(&witness, &file, 1).await.unwrap();
+    written.extend(format!("{cache:?} {run:?} {split:?} {:?} {reveal:?} {:?}", split.splitter("person"), file.view()).into_bytes());
+    let revealer = Revealer::new(&[reveal], "person", &Reversible::CryptoDeterministic { canonicalize: Vec::new() }).unwrap();
+    written.extend(format!("{revealer:?}").into_bytes());
     use base64::Engine;
-    let base64 = base64::engine::general_purpose::STANDARD.encode(&root);
-    // Base64 at any alignment, hexadecimal, raw: eight bytes would be enough.
-    for needle in [root[..8].to_vec(), hex::encode(&root[..8]).into_bytes(), base64.as_bytes()[4..14].to_vec()] {
-        assert!(!written.windows(needle.len()).any(|window| window == needle));
+    assert_eq!(root.len(), 64);
+    for key in root.chunks(32) {
+        let base64 = base64::engine::general_purpose::STANDARD.encode(key);
+        // Base64, hexadecimal, raw, and a list of bytes: eight bytes would be enough.
+        let listed = format!("{:?}", &key[..8]);
+        for needle in [&key[..8], hex::encode(&key[..8]).as_bytes(), &base64.as_bytes()[4..14], listed.trim_matches(['[', ']']).as_bytes()] {
+            assert!(!written.windows(needle.len()).any(|window| window == needle));
+        }
     }
     let key = fs::read_to_string(folder.path().join("person.keyring.key")).unwrap();
     assert!(!format!("{:?}", witness.inner).contains(&key[..8]));

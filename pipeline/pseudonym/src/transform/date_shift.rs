@@ -61,7 +61,8 @@ impl DateShift {
     /// # Errors
     /// As [`Self::date`].
     pub fn time(&self, time: i64, units_per_day: i64, context: &[u8]) -> Result<i64, ValueRefused> {
-        let in_calendar = |time: &i64| time.checked_div_euclid(units_per_day).and_then(|days| i32::try_from(days).ok()).is_some_and(|days| CALENDAR.contains(&days));
+        let in_calendar =
+            |time: &i64| time.checked_div_euclid(units_per_day).and_then(|days| i32::try_from(days).ok()).is_some_and(|days| CALENDAR.contains(&days));
         let shift = i64::from(self.days(context)).checked_mul(units_per_day);
         shift.and_then(|shift| time.checked_add(shift)).filter(in_calendar).ok_or(ValueRefused::NotInCalendar)
     }

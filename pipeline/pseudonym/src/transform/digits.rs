@@ -1,7 +1,7 @@
 //! FF1 over digits, with options that are checked value by value.
-use super::fpe::{CheckDigit, CryptoReplaceFfxFpe, FpeOptions};
 #[cfg(test)]
 use super::TokenRefused;
+use super::fpe::{CheckDigit, CryptoReplaceFfxFpe, FpeOptions};
 use super::{Canonicalize, Tokens, ValueRefused};
 use crate::derive::RootKey;
 

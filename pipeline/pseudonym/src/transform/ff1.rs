@@ -158,15 +158,18 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
     }
 
     /// Encrypts `string`, numerals below the radix with the most significant first, in place. The tweak is the prefix and `tail`.
+    #[cfg(test)]
     pub(crate) fn encrypt(&mut self, tail: &[u8], string: &mut [u16]) -> Result<(), ValueRefused> {
         self.run(tail, string, true)
     }
 
     /// Undoes [`Self::encrypt`].
+    #[cfg(test)]
     pub(crate) fn decrypt(&mut self, tail: &[u8], string: &mut [u16]) -> Result<(), ValueRefused> {
         self.run(tail, string, false)
     }
 
+    #[cfg(test)]
     fn run(&mut self, tail: &[u8], string: &mut [u16], forward: bool) -> Result<(), ValueRefused> {
         self.prepare(string, string.len(), tail.len())?;
         self.run_one(tail, string, forward);
@@ -185,6 +188,10 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
             return Err(ValueRefused::WrongLength);
         }
         self.prepare(strings, numerals, tail_bytes)?;
+        if count == 1 {
+            self.run_one(tails, strings, forward);
+            return Ok(());
+        }
         let tail = |index: usize| &tails[index * tail_bytes..(index + 1) * tail_bytes];
         let Some(narrow) = self.shape.narrow else {
             for (index, string) in strings.chunks_exact_mut(numerals).enumerate() {

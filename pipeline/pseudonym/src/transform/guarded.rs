@@ -324,7 +324,8 @@ mod tests {
 
     #[test]
     fn a_batch_gives_what_single_values_give() {
-        let values: Vec<Option<&str>> = HARD.iter().copied().map(Some).chain([None, Some(""), Some(" "), Some("39053344705"), Some("52599927765"), None]).collect();
+        let values: Vec<Option<&str>> =
+            HARD.iter().copied().map(Some).chain([None, Some(""), Some(" "), Some("39053344705"), Some("52599927765"), None]).collect();
         for transform in transforms() {
             for rules in [Rules::KEEP, Rules::TOKEN, Rules::REJECT] {
                 let mut guarded = Guarded::new(transform.clone(), rules, Exceptions { tokens: Some(hash()), fallback: None }).unwrap();

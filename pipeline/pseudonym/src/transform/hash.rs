@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::block_api::compress256;
 use std::fmt;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// HMAC-SHA256 whose key has been absorbed: a value of up to 55 bytes costs two compressions and nothing else.
 ///
@@ -118,6 +118,8 @@ impl Drop for KeyedHash {
         self.outer.zeroize();
     }
 }
+
+impl ZeroizeOnDrop for KeyedHash {}
 
 /// How a token is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -7,7 +7,7 @@ use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use aes_gcm::aead::AeadInOut;
 use aes_gcm::{Aes256Gcm, Nonce, Tag};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 pub(crate) const NONCE_BYTES: usize = 24;
 pub(crate) const TAG_BYTES: usize = 16;
@@ -27,6 +27,9 @@ impl Drop for Subkey {
         self.0.zeroize();
     }
 }
+
+impl ZeroizeOnDrop for Subkey {}
+impl ZeroizeOnDrop for Xaes {}
 
 impl Xaes {
     pub(crate) fn new(key: &[u8; 32]) -> Self {

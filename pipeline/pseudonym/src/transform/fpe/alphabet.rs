@@ -77,6 +77,11 @@ impl Alphabet {
         self.characters.len() as u32
     }
 
+    /// Whether a byte is one of its characters.
+    pub fn contains(&self, byte: u8) -> bool {
+        self.place(byte) < SEPARATOR
+    }
+
     /// The numeral of a byte, [`SEPARATOR`] or [`FOREIGN`].
     #[inline]
     pub(super) fn place(&self, byte: u8) -> u8 {
