@@ -79,7 +79,7 @@ async fn many_tasks_and_columns_cost_one_call_for_each_version() {
     let tasks: Vec<_> = (0..64)
         .map(|task| {
             let (kms, file, cache) = (kms.clone(), file.clone(), cache.clone());
-            tokio::spawn(async move { token(&*cache.unwrap_root(kms.as_ref(), &file, Some(1 + task % 2), Purpose::Run).await.unwrap()) })
+            tokio::spawn(async move { token(&cache.unwrap_root(kms.as_ref(), &file, Some(1 + task % 2), Purpose::Run).await.unwrap()) })
         })
         .collect();
     let mut tokens = std::collections::BTreeSet::new();

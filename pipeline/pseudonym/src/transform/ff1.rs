@@ -3,9 +3,14 @@
 //! The standard's steps 6.i to 6.ix for half strings of up to 96 bits fit in one block of output and one `u128`; for up to 32 bits
 //! the reduction fits in `u64`. Longer strings (to 256 numerals) use limbs of the largest power of the radix that fits in 32 bits.
 //! Nothing here allocates.
+mod limbs;
+mod narrow;
+
 use super::ValueRefused;
 use aes::cipher::consts::U16;
-use aes::cipher::{Array, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser};
+use aes::cipher::{Array, BlockCipherEncrypt, BlockSizeUser};
+use limbs::Limbs;
+use narrow::{Modulus, Narrow, Rounds};
 
 /// The longest string, in numerals: a bound on the work for one value.
 pub(crate) const MAX_NUMERALS: usize = 256;
@@ -44,109 +49,6 @@ struct Shape {
     moduli: Option<(u128, u128)>,
     /// The CBC-MAC over P and the tweak's prefix.
     state: u128,
-}
-
-/// The arithmetic of halves of at most 32 bits: a round's output is 64 bits, reduced by a multiplication.
-#[derive(Clone, Copy)]
-struct Narrow {
-    /// radix^u and radix^v.
-    moduli: [Modulus; 2],
-    /// How far the round number stands above NUM(B).
-    round_shift: u32,
-}
-
-/// A modulus of at most 2^32, and what its division is replaced with: no instruction here takes a time that depends on a value.
-#[derive(Clone, Copy)]
-struct Modulus {
-    value: u64,
-    reciprocal: u64,
-}
-
-impl Modulus {
-    fn new(value: u64) -> Self {
-        Self { value, reciprocal: u64::MAX / value }
-    }
-
-    /// `number` modulo the value. The quotient is at most one too small, since the reciprocal is less than one below 2^64 / value
-    /// (or just one, for powers of two).
-    #[inline(always)]
-    fn reduce(self, number: u64) -> u64 {
-        let quotient = ((u128::from(number) * u128::from(self.reciprocal)) >> 64) as u64;
-        let rest = number.wrapping_sub(quotient.wrapping_mul(self.value));
-        rest.min(rest.wrapping_sub(self.value))
-    }
-
-    /// `one` + `other`, both below the value.
-    #[inline(always)]
-    fn add(self, one: u64, other: u64) -> u64 {
-        let sum = one.wrapping_add(other);
-        sum.min(sum.wrapping_sub(self.value))
-    }
-
-    /// `one` - `other`, both below the value.
-    #[inline(always)]
-    fn subtract(self, one: u64, other: u64) -> u64 {
-        let difference = one.wrapping_sub(other);
-        difference.min(difference.wrapping_add(self.value))
-    }
-}
-
-/// All rounds of `L` strings, run inside the cipher's backend: one dispatch for all blocks, and the blocks of a round overlap.
-struct Rounds<'a, const L: usize> {
-    narrow: Narrow,
-    bases: &'a [u128; L],
-    a: &'a mut [u64; L],
-    b: &'a mut [u64; L],
-    forward: bool,
-}
-
-impl<const L: usize> BlockSizeUser for Rounds<'_, L> {
-    type BlockSize = U16;
-}
-
-impl<const L: usize> BlockCipherEncClosure for Rounds<'_, L> {
-    #[inline(always)]
-    fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
-        let Self { narrow, bases, a, b, forward } = self;
-        let mut blocks = [Array::default(); L];
-        let mut function = |round: u8, halves: &[u64; L], modulus: Modulus, y: &mut [u64; L]| {
-            let number = u64::from(round) << narrow.round_shift;
-            for lane in 0..L {
-                // The high half of a base needs no change: round number and half are in the low 40 bits.
-                blocks[lane] = Array::from((bases[lane] ^ u128::from(number ^ halves[lane])).to_be_bytes());
-            }
-            for block in &mut blocks {
-                backend.encrypt_block(block.into());
-            }
-            for lane in 0..L {
-                let [b0, b1, b2, b3, b4, b5, b6, b7, ..] = blocks[lane].0;
-                y[lane] = modulus.reduce(u64::from_be_bytes([b0, b1, b2, b3, b4, b5, b6, b7]));
-            }
-        };
-        let mut y = [0; L];
-        for step in 0..ROUNDS / 2 {
-            // Two rounds, so that no halves change places.
-            if forward {
-                function(2 * step, b, narrow.moduli[0], &mut y);
-                for lane in 0..L {
-                    a[lane] = narrow.moduli[0].add(a[lane], y[lane]);
-                }
-                function(2 * step + 1, a, narrow.moduli[1], &mut y);
-                for lane in 0..L {
-                    b[lane] = narrow.moduli[1].add(b[lane], y[lane]);
-                }
-            } else {
-                function(ROUNDS - 1 - 2 * step, a, narrow.moduli[1], &mut y);
-                for lane in 0..L {
-                    b[lane] = narrow.moduli[1].subtract(b[lane], y[lane]);
-                }
-                function(ROUNDS - 2 - 2 * step, b, narrow.moduli[0], &mut y);
-                for lane in 0..L {
-                    a[lane] = narrow.moduli[0].subtract(a[lane], y[lane]);
-                }
-            }
-        }
-    }
 }
 
 impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
@@ -444,131 +346,5 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
         }
         a.write(left);
         b.write(right);
-    }
-}
-
-/// An integer modulo radix^numerals, in limbs of the largest power of the radix that fits in 32 bits, least significant first.
-#[derive(Clone)]
-struct Limbs {
-    radix: u32,
-    /// Numerals of a full limb.
-    width: usize,
-    numerals: usize,
-    limbs: [u32; MAX_HALF],
-}
-
-impl Limbs {
-    fn zero(radix: u32, numerals: usize) -> Self {
-        let mut width = 1;
-        while u64::from(radix).pow(width as u32 + 1) <= 1 << 32 {
-            width += 1;
-        }
-        Self { radix, width, numerals, limbs: [0; MAX_HALF] }
-    }
-
-    fn largest(radix: u32, numerals: usize) -> Self {
-        let mut number = Self::zero(radix, numerals);
-        for index in 0..number.count() {
-            number.limbs[index] = (number.base(index) - 1) as u32;
-        }
-        number
-    }
-
-    fn read(radix: u32, numerals: &[u16]) -> Self {
-        let mut number = Self::zero(radix, numerals.len());
-        for (limb, group) in number.limbs.iter_mut().zip(numerals.rchunks(number.width)) {
-            *limb = group.iter().fold(0, |limb, &numeral| limb * radix + u32::from(numeral));
-        }
-        number
-    }
-
-    fn write(&self, numerals: &mut [u16]) {
-        for (&limb, group) in self.limbs.iter().zip(numerals.rchunks_mut(self.width)) {
-            let mut limb = limb;
-            for numeral in group.iter_mut().rev() {
-                *numeral = (limb % self.radix) as u16;
-                limb /= self.radix;
-            }
-        }
-    }
-
-    fn count(&self) -> usize {
-        self.numerals.div_ceil(self.width)
-    }
-
-    /// What limb `index` counts up to: the last one holds the numerals that are left over.
-    fn base(&self, index: usize) -> u64 {
-        let numerals = self.width.min(self.numerals - index * self.width);
-        u64::from(self.radix).pow(numerals as u32)
-    }
-
-    /// `self` · 2^32 + `word`, reduced: products of two 32-bit numbers and a carry fit in 64 bits.
-    fn shift_in(&mut self, word: u32) {
-        let mut carry = u64::from(word);
-        for index in 0..self.count() {
-            let (base, sum) = (self.base(index), (u64::from(self.limbs[index]) << 32) + carry);
-            self.limbs[index] = (sum % base) as u32;
-            carry = sum / base;
-        }
-    }
-
-    fn plus(&self, other: &Self) -> Self {
-        let mut result = self.clone();
-        let mut carry = 0;
-        for index in 0..self.count() {
-            let (base, sum) = (self.base(index), u64::from(self.limbs[index]) + u64::from(other.limbs[index]) + carry);
-            result.limbs[index] = (sum % base) as u32;
-            carry = sum / base;
-        }
-        result
-    }
-
-    fn minus(&self, other: &Self) -> Self {
-        let mut result = self.clone();
-        let mut borrow = 0;
-        for index in 0..self.count() {
-            let (base, right) = (self.base(index), u64::from(other.limbs[index]) + borrow);
-            let left = u64::from(self.limbs[index]);
-            borrow = u64::from(left < right);
-            result.limbs[index] = (left + borrow * base - right) as u32;
-        }
-        result
-    }
-
-    /// The integer, big-endian, filling `bytes` from the end. It must fit.
-    fn write_bytes(&self, bytes: &mut [u8]) {
-        let (words, count) = self.words();
-        bytes.fill(0);
-        let little_endian = words[..count].iter().flat_map(|word| word.to_le_bytes());
-        for (byte, value) in bytes.iter_mut().rev().zip(little_endian) {
-            *byte = value;
-        }
-    }
-
-    fn bit_length(&self) -> usize {
-        let (words, count) = self.words();
-        match words[..count].iter().rposition(|&word| word != 0) {
-            Some(top) => top * 32 + 32 - words[top].leading_zeros() as usize,
-            None => 0,
-        }
-    }
-
-    /// The integer in base 2^32, least significant word first, and how many words may be in use.
-    fn words(&self) -> ([u32; MAX_HALF], usize) {
-        let mut words = [0u32; MAX_HALF];
-        let mut used = 0;
-        for index in (0..self.count()).rev() {
-            let (base, mut carry) = (self.base(index), u64::from(self.limbs[index]));
-            for word in &mut words[..used] {
-                let product = u64::from(*word) * base + carry;
-                *word = product as u32;
-                carry = product >> 32;
-            }
-            if carry != 0 {
-                words[used] = carry as u32;
-                used += 1;
-            }
-        }
-        (words, used)
     }
 }
