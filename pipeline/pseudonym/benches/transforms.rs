@@ -86,6 +86,15 @@ fn hmac(criterion: &mut Criterion) {
             let mut transform = CryptoHash::new(&root, "person", &CryptoHashOptions { encoding, bytes, ..Default::default() });
             each(&mut group, name, &values, |value, out| transform.apply(value, out).expect("a token"));
         }
+        let texts: Vec<&str> = values.iter().map(String::as_str).collect();
+        let mut batch = TextTransform::CryptoHash(CryptoHash::new(&root, "person", &CryptoHashOptions::default()));
+        let mut tokens = Tokens::default();
+        group.bench_function("hex, as a batch", |bencher| {
+            bencher.iter(|| {
+                batch.apply_many(black_box(&texts), &mut tokens);
+                black_box(tokens.bytes().len())
+            });
+        });
         let mut canonical = CryptoHash::new(
             &root,
             "person",

@@ -155,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn a_batch_is_its_values(values in prop::collection::vec("[0-9]{0,12}|[a-z]{0,3}", 0..50)) {
+    fn a_batch_is_its_values(values in prop::collection::vec("[0-9]{0,12}|[a-z]{0,3}|[a-z]{50,130}", 0..50)) {
         let texts: Vec<&str> = values.iter().map(String::as_str).collect();
         for mut transform in all(&root(1, 1), "person") {
             let mut tokens = Tokens::default();

@@ -149,15 +149,15 @@ impl TextTransform {
         }
     }
 
-    /// Transforms a batch of values into `tokens`, whatever was in it. Several times faster than one by one where values of one form can be
-    /// encrypted side by side (FF1). A value that is refused does not stop the others: see [`Tokens::refused`].
+    /// Transforms a batch of values into `tokens`, whatever was in it. Faster than one by one where values can be
+    /// worked on side by side (FF1, HMAC). A value that is refused does not stop the others: see [`Tokens::refused`].
     pub fn apply_many(&mut self, values: &[&str], tokens: &mut Tokens) {
         tokens.clear();
         match self {
             Self::Ff1Digits(transform) => transform.apply_many(values, tokens),
             Self::CryptoReplaceFfxFpe(transform) => transform.apply_many(values, tokens),
+            Self::CryptoHash(transform) => transform.apply_many(values, tokens),
             // The match within is decided once per batch.
-            Self::CryptoHash(transform) => tokens.each(values, |value, out| transform.apply(value, out)),
             Self::CryptoDeterministic(transform) => tokens.each(values, |value, out| transform.apply(value, out)),
             Self::CharacterMask(transform) => tokens.each(values, |value, out| transform.apply(value, out)),
             Self::Truncate(transform) => tokens.each(values, |value, out| transform.apply(value, out)),

@@ -1,6 +1,6 @@
 //! `cryptoHash`: HMAC-SHA256 (FIPS 198-1).
-use super::ValueRefused;
 use super::canonicalize::{Canonicalize, Canonicalizer};
+use super::{Tokens, ValueRefused};
 use crate::Secret;
 use crate::derive::{Label, RootKey};
 use base64::Engine;
@@ -53,10 +53,7 @@ impl KeyedHash {
             return self.words(&[value]);
         }
         let mut block = [0; BLOCK_BYTES];
-        block[..value.len()].copy_from_slice(value);
-        block[value.len()] = 0x80;
-        // At most 119 bytes, that is 952 bits: two bytes hold them.
-        block[BLOCK_BYTES - 2..].copy_from_slice(&((BLOCK_BYTES + value.len()) as u16 * 8).to_be_bytes());
+        last_block(&mut block, value);
         let mut state = self.inner;
         compress256(&mut state, std::slice::from_ref(&block));
         self.finish(state)
@@ -97,13 +94,30 @@ impl KeyedHash {
     #[inline]
     fn finish(&self, inner: [u32; 8]) -> [u32; 8] {
         let mut block = [0; BLOCK_BYTES];
-        write_words(inner, &mut block[..32]);
-        block[32] = 0x80;
-        block[BLOCK_BYTES - 2..].copy_from_slice(&768u16.to_be_bytes());
+        outer_block(&mut block, inner);
         let mut state = self.outer;
         compress256(&mut state, std::slice::from_ref(&block));
         state
     }
+}
+
+/// The only block of a value of at most 55 bytes.
+#[inline]
+fn last_block(block: &mut [u8; BLOCK_BYTES], value: &[u8]) {
+    *block = [0; BLOCK_BYTES];
+    block[..value.len()].copy_from_slice(value);
+    block[value.len()] = 0x80;
+    // At most 119 bytes with the key's block, that is 952 bits: two bytes hold them.
+    block[BLOCK_BYTES - 2..].copy_from_slice(&((BLOCK_BYTES + value.len()) as u16 * 8).to_be_bytes());
+}
+
+/// The block of the outer hash: behind 64 bytes of key 32 of digest.
+#[inline]
+fn outer_block(block: &mut [u8; BLOCK_BYTES], inner: [u32; 8]) {
+    *block = [0; BLOCK_BYTES];
+    write_words(inner, &mut block[..32]);
+    block[32] = 0x80;
+    block[BLOCK_BYTES - 2..].copy_from_slice(&768u16.to_be_bytes());
 }
 
 fn write_words(state: [u32; 8], bytes: &mut [u8]) {
@@ -213,6 +227,56 @@ impl CryptoHash {
         let token = self.mac.one(canonical.as_bytes());
         write(self.encoding, self.bytes, token, out);
         Ok(())
+    }
+
+    /// The tokens of a batch. Compressions of several values stand side by side, so that the processor overlaps them, and a block is
+    /// written long before it is read, which it does not like to do at once.
+    pub(super) fn apply_many(&mut self, values: &[&str], tokens: &mut Tokens) {
+        const LANES: usize = 8;
+        enum Lane {
+            Short,
+            Done,
+            Refused(ValueRefused),
+        }
+        let mut blocks = Zeroizing::new([[0; BLOCK_BYTES]; LANES]);
+        for values in values.chunks(LANES) {
+            let mut states = [self.mac.inner; LANES];
+            let mut lanes = [const { Lane::Done }; LANES];
+            for (lane, value) in values.iter().enumerate() {
+                lanes[lane] = match self.canonicalizer.run(value) {
+                    Err(why) => Lane::Refused(why),
+                    Ok(canonical) if canonical.len() > BLOCK_BYTES - 9 => {
+                        states[lane] = self.mac.words(&[canonical.as_bytes()]);
+                        Lane::Done
+                    }
+                    Ok(canonical) => {
+                        last_block(&mut blocks[lane], canonical.as_bytes());
+                        Lane::Short
+                    }
+                };
+            }
+            let short = |lane: &usize| matches!(lanes[*lane], Lane::Short);
+            for lane in (0..LANES).filter(short) {
+                compress256(&mut states[lane], std::slice::from_ref(&blocks[lane]));
+            }
+            for lane in (0..LANES).filter(short) {
+                outer_block(&mut blocks[lane], states[lane]);
+                states[lane] = self.mac.outer;
+            }
+            for lane in (0..LANES).filter(short) {
+                compress256(&mut states[lane], std::slice::from_ref(&blocks[lane]));
+            }
+            for (lane, token) in lanes.iter().zip(states).take(values.len()) {
+                let refused = match lane {
+                    Lane::Refused(why) => Err(*why),
+                    Lane::Short | Lane::Done => {
+                        write(self.encoding, self.bytes, token, &mut tokens.bytes);
+                        Ok(())
+                    }
+                };
+                tokens.end(refused);
+            }
+        }
     }
 
     /// The token of `value` as a number from 0 to [`i64::MAX`]: the one that [`Encoding::Int64`] writes, whatever the encoding.
