@@ -12,7 +12,13 @@ use std::fmt;
 
 /// A root key that was unwrapped to reveal.
 ///
-/// A run's key is refused by the compiler:
+/// A run's key is refused by the compiler, where this key is not:
+/// ```
+/// # use perimeter_pseudonym::reveal::{RevealKey, Revealer, Reversible};
+/// fn with_a_reveal_key(key: RevealKey) {
+///     let _ = Revealer::new(&[key], "person", &Reversible::CryptoDeterministic { canonicalize: vec![] });
+/// }
+/// ```
 /// ```compile_fail
 /// # use perimeter_pseudonym::{RootKey, reveal::{Revealer, Reversible}};
 /// fn with_a_run_key(root: RootKey) {
