@@ -4,8 +4,8 @@
 //!
 //! | need | call |
 //! |---|---|
-//! | is this value, as written, a well-formed number of the type? | [`luhn::valid`], [`cpf::valid`], [`cnpj::valid`] |
-//! | which check digits belong to this body? | [`luhn::digit`], [`cpf::digits`], [`cnpj::digits`] |
+//! | is this value, as written, a well-formed number of the type? | [`luhn::valid`], [`cpf::valid`], [`cnpj::valid`], [`iban::valid`] |
+//! | which check digits belong to this body? | [`luhn::digit`], [`cpf::digits`], [`cnpj::digits`], [`iban::digits`] |
 //!
 //! Both work on bytes, allocate nothing and never fail on any input: what is not of the type is `false` or `None`.
 //! Only ASCII counts. A digit of another script, a lower-case letter in a CNPJ, a mask in the wrong place or white space
@@ -14,6 +14,7 @@
 //! There is no I/O here and no dependency.
 pub mod cnpj;
 pub mod cpf;
+pub mod iban;
 pub mod luhn;
 
 /// Weighted sum modulo 11 as Brazilian taxpayer numbers use it: the check character, 0 where the rest is below 2.

@@ -14,10 +14,18 @@ pub enum Label {
     CryptoHash,
     /// The one token of null, where a policy asks for it.
     CryptoHashNull,
+    /// Tokens of values that do not canonicalize, where a policy asks for them.
+    CryptoHashInvalid,
     /// AES-256-SIV tokens (64 bytes).
     CryptoDeterministic,
     /// FF1 over digits.
     Ff1,
+    /// XAES-256-GCM tokens.
+    Encrypt,
+    /// The nonces of XAES-256-GCM tokens.
+    EncryptNonce,
+    /// Which split a value belongs to; see [`crate::SplitKey`].
+    Split,
     /// Days of a shift from a context.
     DateShift,
     /// The 64-bit hash that tells shift contexts apart.
@@ -34,8 +42,12 @@ impl Label {
         match self {
             Self::CryptoHash => "cryptoHash",
             Self::CryptoHashNull => "cryptoHash/null",
+            Self::CryptoHashInvalid => "cryptoHash/invalid",
             Self::CryptoDeterministic => "cryptoDeterministic",
             Self::Ff1 => "cryptoReplaceFfxFpe",
+            Self::Encrypt => "encrypt",
+            Self::EncryptNonce => "encrypt/nonce",
+            Self::Split => "split",
             Self::DateShift => "dateShift",
             Self::Context => "dateShift/context",
             Self::Seal => "seal",
@@ -151,8 +163,12 @@ mod tests {
         let labels = [
             Label::CryptoHash,
             Label::CryptoHashNull,
+            Label::CryptoHashInvalid,
             Label::CryptoDeterministic,
             Label::Ff1,
+            Label::Encrypt,
+            Label::EncryptNonce,
+            Label::Split,
             Label::DateShift,
             Label::Context,
             Label::Seal,

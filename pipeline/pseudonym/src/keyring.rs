@@ -16,13 +16,30 @@
 //!     "wrapped": {"run": "AQID…", "reveal": "AQID…", "serve": "AQID…"},
 //!     "encryptionContext": {"app": "perimeter", "keyring": "person", "keyVersion": "1"},
 //!     "commitment": "kx3v…"
-//!   }]
+//!   }],
+//!   "split": {"created": "2026-11-30T12:00:00Z", "wrapped": "AQID…", "commitment": "b0Fx…"}
 //! }
 //! ```
+//!
+//! A destroyed version has no wraps; its commitment stays, so that a copy from a backup is recognised
+//! ([`KeyringFile::resurrects`]), and `"destroyed": {"at": …, "why": …}` says when and why. `split` is a key of the whole keyring: it
+//! decides which split a value belongs to and does not rotate, or an entity would move from training to validation. Files without one are
+//! valid; [`add_split_key`] adds it.
 //!
 //! `wrapped` holds the same root key once per [`Purpose`]; each wrap's encryption context is the one shown and the `purpose` that
 //! it stands under, so that IAM can allow runs and refuse reveals. The context in the file is for auditors: the one that is sent
 //! is computed, and a file that shows another is refused.
+mod cache;
+mod file;
+mod lifecycle;
+mod split;
+mod view;
+
+pub use cache::KeyCache;
+pub use lifecycle::{add_split_key, destroy, retire, rewrap, rotate};
+pub use split::{SplitKey, Splitter, unwrap_split};
+pub use view::{KeyringView, VersionView};
+
 use crate::derive::{Label, RootKey};
 use crate::kms::{EncryptionContext, Kms, KmsError};
 use base64::Engine;
@@ -38,6 +55,7 @@ pub struct KeyringFile {
     id: String,
     provider: Provider,
     versions: Vec<KeyVersion>,
+    split: Option<split::WrappedSplit>,
 }
 
 /// One root key of a keyring, wrapped.
@@ -48,6 +66,17 @@ pub struct KeyVersion {
     created: String,
     wrapped: BTreeMap<Purpose, Vec<u8>>,
     commitment: [u8; 32],
+    tombstone: Option<Tombstone>,
+}
+
+/// When and why a key version was destroyed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Tombstone {
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// What the person who did it gave as the reason.
+    pub why: String,
 }
 
 /// Who wraps a keyring's root keys.
@@ -84,10 +113,12 @@ pub enum Purpose {
     Reveal,
     /// Tokens at serving time.
     Serve,
+    /// Which split a value belongs to: a key of its own, see [`SplitKey`].
+    Split,
 }
 
 impl Purpose {
-    /// In the order in which they are wrapped.
+    /// Those that a version's root key is wrapped for, in that order.
     pub const ALL: [Self; 3] = [Self::Run, Self::Reveal, Self::Serve];
 
     /// The name in file and encryption context.
@@ -96,6 +127,7 @@ impl Purpose {
             Self::Run => "run",
             Self::Reveal => "reveal",
             Self::Serve => "serve",
+            Self::Split => "split",
         }
     }
 }
@@ -162,6 +194,24 @@ pub enum KeyError {
         /// The purpose asked for.
         purpose: Purpose,
     },
+    /// An active version is not destroyed: it has to be retired first.
+    #[error("version {version} of the keyring is active: retire it first, and see that no job names it")]
+    StillActive {
+        /// The one asked for.
+        version: u32,
+    },
+    /// A reason is what the record is for.
+    #[error("a reason is 1 to 500 characters on one line")]
+    BadReason,
+    /// The keyring was made without a split key.
+    #[error("the keyring has no split key: add one, once")]
+    NoSplitKey,
+    /// It has one, and it never changes.
+    #[error("the keyring has a split key already, which does not change")]
+    HasSplitKey,
+    /// 2^32 - 1 versions are all there are.
+    #[error("the keyring has no number left for another version")]
+    NoVersionLeft,
     /// What the KMS unwrapped is not the key that the file commits to: the file was tampered with.
     #[error("the unwrapped key is not the one that version {version} of the keyring commits to")]
     Commitment {
@@ -170,7 +220,8 @@ pub enum KeyError {
     },
 }
 
-/// Makes a keyring with one active version, wrapped for every purpose: one `GenerateDataKey` and one `Encrypt` for each further purpose.
+/// Makes a keyring with one active version, wrapped for every purpose, and a split key: two `GenerateDataKey` and one `Encrypt` for each
+/// further purpose.
 ///
 /// # Errors
 /// [`KeyError::BadId`], or what the KMS says.
@@ -179,7 +230,8 @@ pub async fn create_keyring(kms: &dyn Kms, id: &str) -> Result<KeyringFile, KeyE
         return Err(KeyError::BadId);
     }
     let version = new_version(kms, id, 1).await?;
-    Ok(KeyringFile { id: id.to_owned(), provider: kms.provider(), versions: vec![version] })
+    let split = split::WrappedSplit::generate(kms, id).await?;
+    Ok(KeyringFile { id: id.to_owned(), provider: kms.provider(), versions: vec![version], split: Some(split) })
 }
 
 async fn new_version(kms: &dyn Kms, keyring: &str, version: u32) -> Result<KeyVersion, KeyError> {
@@ -189,8 +241,12 @@ async fn new_version(kms: &dyn Kms, keyring: &str, version: u32) -> Result<KeyVe
     for purpose in [Purpose::Reveal, Purpose::Serve] {
         wrapped.insert(purpose, kms.encrypt(&made.root, &context(purpose)).await?);
     }
-    let created = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-    Ok(KeyVersion { version, state: State::Active, created, wrapped, commitment: commitment(&RootKey::new(made.root, keyring, version)) })
+    let commitment = commitment(&RootKey::new(made.root, keyring, version));
+    Ok(KeyVersion { version, state: State::Active, created: now(), wrapped, commitment, tombstone: None })
+}
+
+fn now() -> String {
+    chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
 }
 
 /// Unwraps the root key of `version` (the newest active one when `None`) with one KMS call, and checks it against the file's commitment.
@@ -198,6 +254,12 @@ async fn new_version(kms: &dyn Kms, keyring: &str, version: u32) -> Result<KeyVe
 /// # Errors
 /// See [`KeyError`]. A retired version is unwrapped for reveal and serve only.
 pub async fn unwrap_root(kms: &dyn Kms, file: &KeyringFile, version: Option<u32>, purpose: Purpose) -> Result<RootKey, KeyError> {
+    let (entry, wrapped) = usable(kms, file, version, purpose)?;
+    unwrap(kms, file, entry, wrapped, purpose).await
+}
+
+/// The version to use and its wrap; says no where no call to the KMS could help.
+fn usable<'a>(kms: &dyn Kms, file: &'a KeyringFile, version: Option<u32>, purpose: Purpose) -> Result<(&'a KeyVersion, &'a [u8]), KeyError> {
     if !same_kind(&kms.provider(), &file.provider) {
         return Err(KeyError::WrongProvider);
     }
@@ -212,6 +274,11 @@ pub async fn unwrap_root(kms: &dyn Kms, file: &KeyringFile, version: Option<u32>
         (State::Active | State::Retired, _) => {}
     }
     let wrapped = entry.wrapped.get(&purpose).ok_or(KeyError::NotWrapped { version, purpose })?;
+    Ok((entry, wrapped))
+}
+
+async fn unwrap(kms: &dyn Kms, file: &KeyringFile, entry: &KeyVersion, wrapped: &[u8], purpose: Purpose) -> Result<RootKey, KeyError> {
+    let version = entry.version;
     let root = kms.decrypt(wrapped, &EncryptionContext { keyring: file.id.clone(), version, purpose }).await?;
     let root = RootKey::new(root, &file.id, version);
     if !bool::from(commitment(&root).ct_eq(&entry.commitment)) {
@@ -271,6 +338,18 @@ impl KeyringFile {
         self.versions.iter().find(|entry| entry.version == version)
     }
 
+    /// Whether there is a split key.
+    pub fn has_split_key(&self) -> bool {
+        self.split.is_some()
+    }
+
+    /// Versions that this file can unwrap though `known`, a later state of the same keyring, has destroyed them: this file comes from a
+    /// backup. Recognised by the commitment, which outlives the wraps.
+    pub fn resurrects(&self, known: &Self) -> Vec<u32> {
+        let destroyed = |entry: &&KeyVersion| known.versions.iter().any(|other| other.state == State::Destroyed && other.commitment == entry.commitment);
+        self.versions.iter().filter(|entry| !entry.wrapped.is_empty()).filter(destroyed).map(KeyVersion::version).collect()
+    }
+
     /// The newest version that makes tokens.
     pub fn newest_active(&self) -> Option<&KeyVersion> {
         self.versions.iter().rev().find(|entry| entry.state == State::Active)
@@ -293,6 +372,11 @@ impl KeyVersion {
         &self.created
     }
 
+    /// When and why it was destroyed, where that is recorded.
+    pub fn tombstone(&self) -> Option<&Tombstone> {
+        self.tombstone.as_ref()
+    }
+
     /// The purposes that it is wrapped for.
     pub fn purposes(&self) -> impl Iterator<Item = Purpose> {
         self.wrapped.keys().copied()
@@ -302,130 +386,5 @@ impl KeyVersion {
 impl fmt::Debug for KeyVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyVersion").field("version", &self.version).field("state", &self.state).field("created", &self.created).finish_non_exhaustive()
-    }
-}
-
-/// The file as it is written.
-mod file {
-    use super::{
-        BTreeMap, Deserialize, EncryptionContext, Engine, KeyVersion, KeyringError, KeyringFile, Provider, Purpose, STANDARD, Serialize, State, valid_id,
-    };
-
-    #[derive(Serialize, Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    pub struct Keyring {
-        api_version: String,
-        kind: String,
-        id: String,
-        provider: ProviderName,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        key_id: Option<String>,
-        versions: Vec<Version>,
-    }
-
-    #[derive(Serialize, Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    enum ProviderName {
-        AwsKms,
-        Local,
-    }
-
-    #[derive(Serialize, Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    struct Version {
-        version: u32,
-        state: State,
-        created: String,
-        wrapped: BTreeMap<Purpose, String>,
-        encryption_context: Context,
-        commitment: String,
-    }
-
-    #[derive(Serialize, Deserialize, PartialEq)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    struct Context {
-        app: String,
-        keyring: String,
-        key_version: String,
-    }
-
-    impl Context {
-        fn of(keyring: &str, version: u32) -> Self {
-            Self { app: EncryptionContext::APP.to_owned(), keyring: keyring.to_owned(), key_version: version.to_string() }
-        }
-    }
-
-    impl From<&KeyringFile> for Keyring {
-        fn from(keyring: &KeyringFile) -> Self {
-            let (provider, key_id) = match &keyring.provider {
-                Provider::AwsKms { key_id } => (ProviderName::AwsKms, Some(key_id.clone())),
-                Provider::Local => (ProviderName::Local, None),
-            };
-            let versions = keyring.versions.iter().map(|entry| Version {
-                version: entry.version,
-                state: entry.state,
-                created: entry.created.clone(),
-                wrapped: entry.wrapped.iter().map(|(&purpose, bytes)| (purpose, STANDARD.encode(bytes))).collect(),
-                encryption_context: Context::of(&keyring.id, entry.version),
-                commitment: STANDARD.encode(entry.commitment),
-            });
-            Self { api_version: "perimeter/v1".into(), kind: "Keyring".into(), id: keyring.id.clone(), provider, key_id, versions: versions.collect() }
-        }
-    }
-
-    impl Keyring {
-        pub fn validate(self) -> Result<KeyringFile, KeyringError> {
-            let invalid = |what| Err(KeyringError::Invalid { what });
-            if self.api_version != "perimeter/v1" {
-                return invalid("apiVersion is not perimeter/v1");
-            }
-            if self.kind != "Keyring" {
-                return invalid("kind is not Keyring");
-            }
-            if !valid_id(&self.id) {
-                return invalid("id is not 1 to 128 ASCII letters, digits, '.', '_' or '-'");
-            }
-            let provider = match (self.provider, self.key_id) {
-                (ProviderName::AwsKms, Some(key_id)) if !key_id.is_empty() => Provider::AwsKms { key_id },
-                (ProviderName::AwsKms, _) => return invalid("provider awsKms needs a keyId"),
-                (ProviderName::Local, None) => Provider::Local,
-                (ProviderName::Local, Some(_)) => return invalid("provider local has no keyId"),
-            };
-            let mut versions: Vec<KeyVersion> = Vec::with_capacity(self.versions.len());
-            for entry in self.versions {
-                if entry.version <= versions.last().map_or(0, KeyVersion::version) {
-                    return invalid("versions do not ascend from 1");
-                }
-                versions.push(entry.validate(&self.id)?);
-            }
-            if versions.is_empty() {
-                return invalid("there is no version");
-            }
-            Ok(KeyringFile { id: self.id, provider, versions })
-        }
-    }
-
-    impl Version {
-        fn validate(self, keyring: &str) -> Result<KeyVersion, KeyringError> {
-            let invalid = |what| KeyringError::Invalid { what };
-            if self.encryption_context != Context::of(keyring, self.version) {
-                return Err(invalid("an encryptionContext is not that of its keyring and version"));
-            }
-            if chrono::DateTime::parse_from_rfc3339(&self.created).is_err() {
-                return Err(invalid("created is no RFC 3339 time"));
-            }
-            if (self.state == State::Destroyed) != self.wrapped.is_empty() {
-                return Err(invalid("a destroyed version has no wrapped keys and every other one has some"));
-            }
-            let mut wrapped = BTreeMap::new();
-            for (purpose, text) in self.wrapped {
-                // AWS KMS takes at most 6,144 bytes.
-                let bytes = STANDARD.decode(text).ok().filter(|bytes| (1..=6144).contains(&bytes.len()));
-                wrapped.insert(purpose, bytes.ok_or(invalid("a wrapped key is not base64 of 1 to 6144 bytes"))?);
-            }
-            let commitment = STANDARD.decode(self.commitment).ok().and_then(|bytes| bytes.try_into().ok());
-            let commitment = commitment.ok_or(invalid("a commitment is not base64 of 32 bytes"))?;
-            Ok(KeyVersion { version: self.version, state: self.state, created: self.created, wrapped, commitment })
-        }
     }
 }

@@ -36,6 +36,16 @@ pub trait Kms: Send + Sync {
     /// # Errors
     /// [`KmsError::Rejected`] when `wrapped` was not made by this key for this context; see [`KmsError`] for the others.
     async fn decrypt(&self, wrapped: &[u8], context: &EncryptionContext) -> Result<Secret<32>, KmsError>;
+
+    /// Wraps what is wrapped here by `target`, for the same context. A service that can do so never shows the key; else it is unwrapped
+    /// here and wrapped there.
+    ///
+    /// # Errors
+    /// As [`Self::decrypt`] and [`Self::encrypt`].
+    async fn reencrypt(&self, wrapped: &[u8], context: &EncryptionContext, target: &dyn Kms) -> Result<Vec<u8>, KmsError> {
+        let root = self.decrypt(wrapped, context).await?;
+        target.encrypt(&root, context).await
+    }
 }
 
 /// A fresh root key, plain and wrapped.
@@ -44,6 +54,28 @@ pub struct DataKey {
     pub root: Secret<32>,
     /// The same, for the keyring file.
     pub wrapped: Vec<u8>,
+}
+
+impl KmsError {
+    /// Whether running again can help (exit 3), which is never so of a denial.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Unavailable { .. })
+    }
+
+    /// Whether the service said that it is asked too often. It says so in one of several codes.
+    pub fn is_throttling(&self) -> bool {
+        const CODES: [&str; 8] = [
+            "ThrottlingException",
+            "ThrottledException",
+            "Throttling",
+            "TooManyRequestsException",
+            "RequestLimitExceeded",
+            "RequestThrottled",
+            "LimitExceededException",
+            "SlowDown",
+        ];
+        matches!(self, Self::Unavailable { code } if CODES.contains(&code.as_str()))
+    }
 }
 
 impl fmt::Debug for DataKey {

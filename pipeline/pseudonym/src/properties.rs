@@ -1,12 +1,17 @@
 //! What must hold of every value, and of every public type.
 use crate::keyring::Purpose;
 use crate::kms::{DataKey, EncryptionContext};
+use crate::transform::encrypt::Decrypt;
+use crate::transform::hash::KeyedHash;
+use crate::transform::siv::Siv;
+use crate::transform::xaes::Xaes;
 use crate::transform::{
-    Canonicalize, CharacterMask, CheckDigit, Context, CryptoDeterministic, CryptoHash, CryptoHashOptions, DateShift, DateShiftOptions, Encoding, Ff1Digits,
-    Ff1Options, TextTransform, Truncate,
+    Alphabet, Bucket, Bucketing, Canonicalize, CharacterMask, CheckDigit, Context, CryptoDeterministic, CryptoHash, CryptoHashOptions, CryptoReplaceFfxFpe,
+    DateShift, DateShiftOptions, Encoding, Encrypt, EncryptOptions, Exceptions, Ff1Digits, Ff1Options, FixedSizeBucketing, FpeOptions, Guarded, Replace,
+    RowDigest, Rules, TextTransform, Tokens, Truncate,
 };
 use crate::{RootKey, Secret, seal};
-use perimeter_detect::{cnpj, cpf, luhn};
+use perimeter_detect::{cnpj, cpf, iban, luhn};
 use proptest::prelude::*;
 
 fn root(seed: u8, version: u32) -> RootKey {
@@ -36,6 +41,22 @@ fn digits(root: &RootKey, domain: &str, options: &Ff1Options) -> TextTransform {
     TextTransform::Ff1Digits(Ff1Digits::new(root, domain, options))
 }
 
+fn fpe(root: &RootKey, domain: &str, alphabet: &str) -> TextTransform {
+    let options = FpeOptions { alphabet: Alphabet::named(alphabet), ..Default::default() };
+    TextTransform::CryptoReplaceFfxFpe(Box::new(CryptoReplaceFfxFpe::new(root, domain, &options).unwrap()))
+}
+
+fn opened(transform: &mut TextTransform, token: &str) -> String {
+    let mut out = Vec::new();
+    match transform {
+        TextTransform::CryptoDeterministic(transform) => transform.open(token, &mut out).unwrap(),
+        TextTransform::CryptoReplaceFfxFpe(transform) => transform.open(token, &mut out).unwrap(),
+        TextTransform::Ff1Digits(transform) => transform.open(token, &mut out).unwrap(),
+        other => panic!("{other:?} has no way back"),
+    }
+    String::from_utf8(out).unwrap()
+}
+
 /// The domain and the transform that an application of a value is in, keyed in three ways.
 fn all(root: &RootKey, domain: &str) -> Vec<TextTransform> {
     vec![
@@ -44,6 +65,8 @@ fn all(root: &RootKey, domain: &str) -> Vec<TextTransform> {
         hash(root, domain, &[Canonicalize::StripPunctuation, Canonicalize::Upper]),
         deterministic(root, domain),
         digits(root, domain, &Ff1Options::default()),
+        fpe(root, domain, "lowerAlphanumeric"),
+        fpe(root, domain, "alphanumeric"),
     ]
 }
 
@@ -55,7 +78,12 @@ fn card() -> impl Strategy<Value = String> {
     })
 }
 
+/// `mask` may be empty for the bare alphanumeric CNPJ of a body.
 fn taxpayer(body: String, check: Option<[u8; 2]>, mask: &str) -> String {
+    if mask.is_empty() {
+        let check = cnpj::digits(body.as_bytes()).unwrap();
+        return body + std::str::from_utf8(&check).unwrap();
+    }
     let mut digits = body.bytes().chain(check.unwrap());
     mask.chars().map(|shape| if shape == '#' { char::from(digits.next().unwrap()) } else { shape }).collect()
 }
@@ -109,6 +137,84 @@ proptest! {
         transform.open(&token, &mut out).unwrap();
         prop_assert_eq!(String::from_utf8(out).unwrap(), canonical);
         prop_assert_eq!(crate::transform::token_version(&token), Some(7));
+    }
+
+    #[test]
+    fn every_alphabet_reveals_the_canonical_value(value in "[0-9a-f .:-]{0,80}", which in 0..4usize) {
+        let name = ["hexLower", "lowerAlphanumeric", "alphanumeric", "digits"][which];
+        let mut transform = fpe(&root(1, 7), "person", name);
+        if let Some(token) = apply(&mut transform, &value) {
+            let alphabet = Alphabet::named(name).unwrap();
+            prop_assert_eq!(token.len(), value.len());
+            for (before, after) in value.bytes().zip(token.bytes()) {
+                prop_assert_eq!(alphabet.contains(before), alphabet.contains(after));
+                prop_assert!(alphabet.contains(before) || before == after);
+            }
+            prop_assert_eq!(opened(&mut transform, &token), value);
+        }
+    }
+
+    #[test]
+    fn a_batch_is_its_values(values in prop::collection::vec("[0-9]{0,12}|[a-z]{0,3}|[a-z]{50,130}", 0..50)) {
+        let texts: Vec<&str> = values.iter().map(String::as_str).collect();
+        for mut transform in all(&root(1, 1), "person") {
+            let mut tokens = Tokens::default();
+            transform.apply_many(&texts, &mut tokens);
+            for (index, value) in texts.iter().enumerate() {
+                let alone = apply(&mut transform, value).unwrap_or_default();
+                prop_assert_eq!(tokens.get(index), Some(alone.as_bytes()));
+            }
+        }
+    }
+
+    #[test]
+    fn ibans_stay_valid(country in "DE|BR|NO|MT", own in "[0-9]{11,22}|[A-Z]{4}[0-9]{14}|[0-9]{10}[A-Z0-9]{10}") {
+        let check = iban::digits(country.as_bytes().try_into().unwrap(), own.as_bytes()).unwrap();
+        let value = format!("{country}{}{own}", std::str::from_utf8(&check).unwrap());
+        let options = FpeOptions { check_digit: Some(CheckDigit::Iban), ..Default::default() };
+        let mut transform = TextTransform::CryptoReplaceFfxFpe(Box::new(CryptoReplaceFfxFpe::new(&root(1, 1), "account", &options).unwrap()));
+        let token = apply(&mut transform, &value).unwrap();
+        prop_assert!(iban::valid(token.as_bytes()) && token[..2] == country, "{} is no valid number", token);
+        prop_assert_eq!(opened(&mut transform, &token), value);
+    }
+
+    #[test]
+    fn alphanumeric_cnpj_stay_valid_and_in_their_class(body in "[0-9A-Z]{12}|[0-9]{12}|[0-9]{11}[A-Z]") {
+        let value = taxpayer(body, None, "");
+        prop_assume!(cnpj::valid(value.as_bytes()));
+        let options = FpeOptions { check_digit: Some(CheckDigit::CnpjAlphanumeric), ..Default::default() };
+        let mut transform = TextTransform::CryptoReplaceFfxFpe(Box::new(CryptoReplaceFfxFpe::new(&root(1, 1), "company", &options).unwrap()));
+        let token = apply(&mut transform, &value).unwrap();
+        let lettered = |text: &str| text.bytes().any(|byte| byte.is_ascii_uppercase());
+        prop_assert!(cnpj::valid(token.as_bytes()) && lettered(&token) == lettered(&value), "{} is no valid number", token);
+        prop_assert_eq!(opened(&mut transform, &token), value);
+    }
+
+    #[test]
+    fn encrypted_values_open_to_themselves(value in "\\PC{0,60}", row in any::<[u8; 8]>(), other in any::<[u8; 8]>()) {
+        let options = EncryptOptions { dataset: "d".into(), column: "c".into(), run_id: "r".into() };
+        let token = |row: &[u8]| {
+            let mut out = Vec::new();
+            Encrypt::new(&root(1, 3), "person", &options).apply(&value, &RowDigest::of([Some(row)]), &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let mut out = Vec::new();
+        Decrypt::new(&root(1, 3), "person", "d", "c").open(&token(&row), &mut out).unwrap();
+        prop_assert_eq!(String::from_utf8(out).unwrap(), value.clone());
+        prop_assert_eq!(token(&row) == token(&other), row == other);
+    }
+
+    #[test]
+    fn keep_never_passes_a_refused_value(value in "\\PC{1,20}") {
+        for mut transform in all(&root(1, 1), "person") {
+            let refused = apply(&mut transform, &value).is_none();
+            let mut out = Vec::new();
+            let outcome = Guarded::new(transform, Rules::KEEP, Exceptions::default()).unwrap().apply(Some(&value), &mut out);
+            if refused {
+                prop_assert!(out.is_empty());
+                prop_assert!(outcome.is_err() || value.trim().is_empty());
+            }
+        }
     }
 
     #[test]
@@ -231,6 +337,50 @@ fn no_fixed_points_beyond_chance() {
     assert!(fixed <= 8, "{fixed} fixed points");
 }
 
+/// As above, over other alphabets and in lock step: 36^4 and 16^5 values.
+#[test]
+fn no_fixed_points_beyond_chance_in_lock_step() {
+    for name in ["lowerAlphanumeric", "hexLower"] {
+        let length = if name == "hexLower" { 5 } else { 4 };
+        let radix = Alphabet::named(name).unwrap().radix();
+        let text = |mut value: u32| -> String {
+            let mut text = vec![0; length];
+            for place in text.iter_mut().rev() {
+                *place = b"0123456789abcdefghijklmnopqrstuvwxyz"[(value % radix) as usize];
+                value /= radix;
+            }
+            String::from_utf8(text).unwrap()
+        };
+        let count = radix.pow(length as u32);
+        let (mut transform, mut tokens) = (fpe(&root(1, 1), "card", name), Tokens::default());
+        let (mut seen, mut fixed) = (std::collections::HashSet::new(), 0);
+        for first in (0..count).step_by(50_000) {
+            let values: Vec<String> = (first..count.min(first + 50_000)).map(text).collect();
+            transform.apply_many(&values.iter().map(String::as_str).collect::<Vec<_>>(), &mut tokens);
+            assert!(tokens.refused().is_empty());
+            for (index, value) in values.iter().enumerate() {
+                let token = tokens.get(index).unwrap();
+                assert!(seen.insert(<[u8; 5]>::try_from([token, &b"     "[length..]].concat()).unwrap()), "two values share a token");
+                fixed += u32::from(token == value.as_bytes());
+            }
+        }
+        assert!(seen.len() == count as usize && fixed <= 8, "{fixed} fixed points");
+    }
+}
+
+/// What holds keys wipes itself: own types by their `Drop`, those of the primitives by their feature `zeroize`, which a change of the
+/// manifest could turn off.
+#[test]
+fn what_holds_keys_wipes_itself() {
+    fn wiped<T: zeroize::ZeroizeOnDrop>() -> bool {
+        std::mem::needs_drop::<T>()
+    }
+    assert!(wiped::<Secret<32>>() && wiped::<KeyedHash>() && wiped::<Siv<aes::Aes256>>() && wiped::<Xaes>());
+    assert!(wiped::<aes::Aes256>() && wiped::<aes_gcm::Aes256Gcm>());
+    // Types that are made of these.
+    assert!(std::mem::needs_drop::<RootKey>() && std::mem::needs_drop::<DateShift>() && std::mem::needs_drop::<Context>());
+}
+
 #[test]
 fn debug_shows_neither_keys_nor_values() {
     let root = root(0xA5, 1);
@@ -247,6 +397,20 @@ fn debug_shows_neither_keys_nor_values() {
             format!("{transform:?} {transform:#?}")
         })
         .collect();
+    let mut out = Vec::new();
+    let mut encrypt = Encrypt::new(&root, "person", &EncryptOptions { dataset: "d".into(), column: "c".into(), run_id: "r".into() });
+    let row = RowDigest::of([Some(value.as_bytes())]);
+    encrypt.apply(value, &row, &mut out).unwrap();
+    let mut tokens = Tokens::default();
+    transforms[0].apply_many(&[value], &mut tokens);
+    let exceptions = Exceptions { tokens: Some(CryptoHash::new(&root, "person", &CryptoHashOptions::default())), fallback: None };
+    let mut guarded = Guarded::new(deterministic(&root, "person"), Rules::TOKEN, exceptions).unwrap();
+    guarded.apply_many(&[Some(value)], &mut tokens);
+    shown.push(format!("{encrypt:?} {row:?} {tokens:?} {guarded:?} {:?}", Replace::with_info_type("BR_CPF")));
+    let cpf = FpeOptions { check_digit: Some(CheckDigit::Cpf), lengths: Some(11..=11), ..Default::default() };
+    shown.push(format!("{:?} {:?}", cpf.smallest_domain(), CryptoReplaceFfxFpe::new(&root, "person", &cpf)));
+    let bucket = Bucket { min: Some(0), max: None, replacement: "x".into() };
+    shown.push(format!("{:?} {:?}", Bucketing::new(vec![bucket]), FixedSizeBucketing::new(5, None)));
     let context = EncryptionContext { keyring: "person".into(), version: 1, purpose: Purpose::Run };
     shown.push(format!("{root:?} {:?} {:?}", DateShift::new(&root, "person", DateShiftOptions { max_days: 30 }), Context::new(&root, "person")));
     shown.push(format!("{:?} {context:?}", DataKey { root: Secret::from_slice(&[0xA5; 32]).unwrap(), wrapped: vec![0xA5; 77] }));

@@ -116,6 +116,17 @@ fn ff1(key: &[u8], radix: u32, tweak: &[u8], numerals: &[u16]) -> Ff1Outcome {
                 let mut back = string.clone();
                 cipher.decrypt(tweak, &mut back).unwrap();
                 assert_eq!(back, numerals, "there and back");
+                // Side by side with others, in every size of kernel.
+                for count in [2, 5, 9, 17] {
+                    let (mut many, tails) = (numerals.repeat(count), tweak.repeat(count));
+                    // A neighbour that differs where it can.
+                    let zeros = vec![0; numerals.len()];
+                    many[..numerals.len()].copy_from_slice(&zeros);
+                    cipher.run_many(&tails, &mut many, numerals.len(), true).unwrap();
+                    assert!(many.chunks(numerals.len()).skip(1).all(|lane| lane == string), "{count} side by side");
+                    cipher.run_many(&tails, &mut many, numerals.len(), false).unwrap();
+                    assert!(many[..numerals.len()] == zeros && many[numerals.len()..] == numerals.repeat(count - 1));
+                }
                 Ff1Outcome::Done(string)
             }
         }
@@ -255,9 +266,34 @@ fn siv_wycheproof() {
     }
 }
 
+/// The crate's own SIV; what it opens must be what it made.
+fn own_siv<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + KeyInit>(
+    key: &[u8],
+    headers: &[Vec<u8>],
+    message: &[u8],
+    sealed: &[u8],
+) -> (Vec<u8>, bool) {
+    let (mac, stream) = key.split_at(key.len() / 2);
+    let siv = crate::transform::siv::Siv::new(C::new_from_slice(mac).unwrap(), C::new_from_slice(stream).unwrap());
+    let headers: Vec<&[u8]> = headers.iter().map(Vec::as_slice).collect();
+    let mut text = message.to_vec();
+    let tag = siv.seal(&headers, &mut text);
+    let made = [&tag[..], &text].concat();
+    assert!(siv.open(&headers, tag, &mut text) && text == message);
+    let opened = sealed.split_first_chunk().is_some_and(|(tag, text)| siv.open(&headers, *tag, &mut text.to_vec()));
+    (made, opened)
+}
+
 fn siv_test(counts: &mut Counts, test: &Value, headers: &[Vec<u8>], sealed: &[u8]) {
     let (key, message, valid) = (bytes(&test["key"]), bytes(&test["msg"]), test["result"] == "valid");
+    let own = match key.len() {
+        64 => own_siv::<Aes256>(&key, headers, &message, sealed),
+        48 => own_siv::<Aes192>(&key, headers, &message, sealed),
+        32 => own_siv::<Aes128>(&key, headers, &message, sealed),
+        _ => return counts.refuse("key of another length"),
+    };
     let (made, opened) = match key.len() {
+        48 => (own.0.clone(), if own.1 { Ok(message.clone()) } else { Err(aes_gcm::aead::Error) }),
         64 => {
             let mut siv = Aes256Siv::new_from_slice(&key).unwrap();
             (siv.encrypt(headers, &message).unwrap(), siv.decrypt(headers, sealed))
@@ -266,8 +302,9 @@ fn siv_test(counts: &mut Counts, test: &Value, headers: &[Vec<u8>], sealed: &[u8
             let mut siv = Aes128Siv::new_from_slice(&key).unwrap();
             (siv.encrypt(headers, &message).unwrap(), siv.decrypt(headers, sealed))
         }
-        _ => return counts.refuse("AES-192"),
+        _ => return counts.refuse("key of another length"),
     };
+    assert_eq!(own, (made.clone(), opened.is_ok()), "{}", test["tcId"]);
     match valid {
         true => {
             assert_eq!(made, sealed, "{}", test["tcId"]);
@@ -289,12 +326,10 @@ fn siv_openssl() {
         let headers: Vec<_> = ["AAD", "AAD2", "AAD3", "AAD4"].iter().filter(|name| record.contains_key(**name)).map(|name| field(&record, name)).collect();
         let (key, plain, sealed) = (field(&record, "Key"), field(&record, "Plaintext"), [field(&record, "Tag"), field(&record, "Ciphertext")].concat());
         match key.len() {
-            64 => assert_eq!(Aes256Siv::new_from_slice(&key).unwrap().encrypt(&headers, &plain).unwrap(), sealed),
-            32 => assert_eq!(Aes128Siv::new_from_slice(&key).unwrap().encrypt(&headers, &plain).unwrap(), sealed),
-            _ => {
-                counts.refuse("AES-192");
-                continue;
-            }
+            64 => assert_eq!(own_siv::<Aes256>(&key, &headers, &plain, &sealed), (sealed, true)),
+            48 => assert_eq!(own_siv::<Aes192>(&key, &headers, &plain, &sealed), (sealed, true)),
+            32 => assert_eq!(own_siv::<Aes128>(&key, &headers, &plain, &sealed), (sealed, true)),
+            _ => panic!("a key of another length"),
         }
         counts.accepted += 1;
     }
@@ -366,6 +401,105 @@ fn gcm_nist() {
         assert_eq!(counts.accepted + counts.rejected, 375);
         println!("{name}: {counts}");
     }
+}
+
+#[test]
+fn cmac_wycheproof() {
+    fn with<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + KeyInit>(key: &[u8], message: &[u8]) -> [u8; 16] {
+        let cipher = || C::new_from_slice(key).unwrap();
+        crate::transform::siv::Siv::new(cipher(), cipher()).cmac(message)
+    }
+    let Some((tests, total)) = wycheproof("aes_cmac_test.json") else { return };
+    let mut counts = Counts::default();
+    for (_, test) in tests {
+        let [key, message, tag] = ["key", "msg", "tag"].map(|name| bytes(&test[name]));
+        let made = match key.len() {
+            16 => with::<Aes128>(&key, &message),
+            24 => with::<Aes192>(&key, &message),
+            32 => with::<Aes256>(&key, &message),
+            _ => {
+                assert_eq!(test["result"], "invalid", "{}", test["tcId"]);
+                counts.rejected += 1;
+                continue;
+            }
+        };
+        let equal = tag.len() <= 16 && made[..tag.len()] == tag;
+        assert_eq!(equal, test["result"] == "valid", "{}", test["tcId"]);
+        *(if equal { &mut counts.accepted } else { &mut counts.rejected }) += 1;
+    }
+    assert_eq!(counts.total(), total);
+    println!("aes_cmac_test.json: {counts}");
+}
+
+/// A new file in the corpus, or one that was forgotten, fails here: every file is tested or says why not.
+#[test]
+fn no_file_is_left_out() {
+    const TESTED: [&str; 25] = [
+        "nist_ff1_samples.csv",
+        "aes_ff1_radix10_test.json",
+        "aes_ff1_radix36_test.json",
+        "aes_ff1_radix256_test.json",
+        "aes_ff1_radix65536_test.json",
+        "aes_ff1_base10_test.json",
+        "aes_ff1_base16_test.json",
+        "aes_ff1_base26_test.json",
+        "aes_ff1_base36_test.json",
+        "aes_ff1_base62_test.json",
+        "aes_ff1_base64_test.json",
+        "aes_siv_cmac_test.json",
+        "aead_aes_siv_cmac_test.json",
+        "ciphers/AES/SIV/openssl.txt",
+        "aes_cmac_test.json",
+        "aes_gcm_test.json",
+        "gcmEncryptExtIV256.rsp",
+        "gcmDecrypt256.rsp",
+        "hmac_sha256_test.json",
+        "rfc-4231-sha256.txt",
+        "hkdf_sha256_test.json",
+        "rfc-5869-HKDF-SHA256.txt",
+        "hkdf-generated.txt",
+        // No vectors.
+        "doc/ff1.md",
+        "LICENSE",
+    ];
+    const NOT_USED: [(&str, &str); 8] = [
+        ("gcm_siv", "AES-GCM-SIV is not used"),
+        ("GCM-SIV/", "AES-GCM-SIV is not used"),
+        ("aes_kwp", "key wrap is the KMS's"),
+        ("sha1", "SHA-256 is the only hash"),
+        ("SHA1", "SHA-256 is the only hash"),
+        ("sha224", "SHA-256 is the only hash"),
+        ("sha384", "SHA-256 is the only hash"),
+        ("sha512", "SHA-256 is the only hash"),
+    ];
+    let Some(folder) = corpus("") else { return };
+    let (mut folders, mut tested) = (vec![folder], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.to_string_lossy();
+            match NOT_USED.iter().find(|(part, _)| name.contains(part)) {
+                Some((_, why)) => println!("{}: {why}", path.file_name().unwrap().display()),
+                None => {
+                    assert!(TESTED.iter().any(|tested| name.ends_with(tested)), "{name} is neither tested nor excused");
+                    tested += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(tested, TESTED.len());
+}
+
+/// str4d/fpe issue 41: a binary string of 32 bits under AES-256 with a zero key did not come back.
+#[test]
+fn binary_strings_come_back() {
+    let numerals: Vec<u16> = [0xAB, 0xCD, 0xEF, 0xAA_u8].iter().flat_map(|byte| (0..8).rev().map(move |bit| u16::from(byte >> bit & 1))).collect();
+    let Ff1Outcome::Done(sealed) = ff1(&[0; 32], 2, b"", &numerals) else { panic!("refused") };
+    assert_ne!(sealed, numerals);
 }
 
 fn hmac(key: &[u8], message: &[u8]) -> Vec<u8> {

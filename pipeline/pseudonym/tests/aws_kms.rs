@@ -8,9 +8,12 @@ use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_kms::config::Credentials;
 use aws_sdk_kms::error::ProvideErrorMetadata;
 use aws_sdk_kms::primitives::Blob;
+use perimeter_pseudonym::keyring as lifecycle;
 use perimeter_pseudonym::kms::EncryptionContext;
 use perimeter_pseudonym::transform::{CryptoHash, CryptoHashOptions};
-use perimeter_pseudonym::{AwsKms, KeyError, KeyringFile, Kms, KmsError, Provider, Purpose, RootKey, create_keyring, unwrap_root};
+use perimeter_pseudonym::{
+    AwsKms, KeyCache, KeyError, KeyringFile, Kms, KmsError, LocalKms, Provider, Purpose, RootKey, SplitKey, create_keyring, unwrap_root, unwrap_split,
+};
 use stand_in::{KEY, Mode, OTHER_KEY, StandIn};
 use std::time::Duration;
 
@@ -49,7 +52,7 @@ async fn calls_are_counted_in_keys_not_in_rows() {
     let server = StandIn::start();
     let kms = kms(&server, KEY).await;
     let file = create_keyring(&kms, "person").await.unwrap();
-    assert_eq!(server.calls(), ["GenerateDataKey", "Encrypt", "Encrypt"]);
+    assert_eq!(server.calls(), ["GenerateDataKey", "Encrypt", "Encrypt", "GenerateDataKey"], "a root key for three purposes, and a split key");
     assert_eq!(file.provider(), &Provider::AwsKms { key_id: KEY.into() });
     let file = KeyringFile::parse(&file.to_bytes()).unwrap();
     let root = unwrap_root(&kms, &file, None, Purpose::Run).await.unwrap();
@@ -63,6 +66,106 @@ async fn calls_are_counted_in_keys_not_in_rows() {
     for purpose in Purpose::ALL {
         assert_eq!(token(&unwrap_root(&kms, &file, Some(1), purpose).await.unwrap()), token(&root), "every wrap holds the same key");
     }
+}
+
+#[tokio::test]
+async fn many_tasks_and_columns_cost_one_call_for_each_version() {
+    let server = StandIn::start();
+    let kms = std::sync::Arc::new(kms(&server, KEY).await);
+    let file = create_keyring(kms.as_ref(), "person").await.unwrap();
+    let file = std::sync::Arc::new(lifecycle::rotate(kms.as_ref(), &file).await.unwrap());
+    server.calls();
+    let cache = std::sync::Arc::new(KeyCache::default());
+    let tasks: Vec<_> = (0..64)
+        .map(|task| {
+            let (kms, file, cache) = (kms.clone(), file.clone(), cache.clone());
+            tokio::spawn(async move { token(&cache.unwrap_root(kms.as_ref(), &file, Some(1 + task % 2), Purpose::Run).await.unwrap()) })
+        })
+        .collect();
+    let mut tokens = std::collections::BTreeSet::new();
+    for task in tasks {
+        tokens.insert(task.await.unwrap());
+    }
+    assert_eq!(tokens.len(), 2);
+    assert_eq!(server.calls(), ["Decrypt"; 2]);
+    // What the file says counts, not what is known already.
+    let retired = lifecycle::retire(&file, 1).unwrap();
+    assert!(matches!(cache.unwrap_root(kms.as_ref(), &retired, Some(1), Purpose::Run).await, Err(KeyError::Retired { version: 1 })));
+    // Another purpose is another permission, so it is asked for.
+    cache.unwrap_root(kms.as_ref(), &retired, Some(1), Purpose::Reveal).await.unwrap();
+    // A failure is not kept.
+    let other = create_keyring(kms.as_ref(), "person").await.unwrap();
+    server.calls();
+    server.mode(Mode::Denied);
+    assert!(cache.unwrap_root(kms.as_ref(), &other, Some(1), Purpose::Run).await.is_err());
+    server.mode(Mode::Healthy);
+    let root = cache.unwrap_root(kms.as_ref(), &other, Some(1), Purpose::Run).await.unwrap();
+    assert!(!tokens.contains(&token(&root)), "a file of the same name has its own key");
+    assert_eq!(server.calls(), ["Decrypt"; 2]);
+}
+
+#[tokio::test]
+async fn rewrapping_leaves_the_key_inside_the_service() {
+    let server = StandIn::start();
+    let (old, new) = (kms(&server, KEY).await, kms(&server, OTHER_KEY).await);
+    let file = lifecycle::rotate(&old, &create_keyring(&old, "person").await.unwrap()).await.unwrap();
+    let before = token(&unwrap_root(&old, &file, Some(1), Purpose::Run).await.unwrap());
+    server.calls();
+    let rewrapped = lifecycle::rewrap(&old, &new, &file).await.unwrap();
+    let calls = server.calls();
+    // Two versions for three purposes, and the split key: each re-encrypted by the service and then checked.
+    assert_eq!((calls.iter().filter(|call| *call == "ReEncrypt").count(), calls.iter().filter(|call| *call == "Decrypt").count()), (7, 7));
+    assert_eq!(calls.len(), 14, "no key is made and none sent: {calls:?}");
+    let rewrapped = KeyringFile::parse(&rewrapped.to_bytes()).unwrap();
+    assert_eq!(rewrapped.provider(), &Provider::AwsKms { key_id: OTHER_KEY.into() });
+    for purpose in Purpose::ALL {
+        assert_eq!(token(&unwrap_root(&new, &rewrapped, Some(1), purpose).await.unwrap()), before, "tokens are unchanged");
+        assert!(matches!(unwrap_root(&old, &rewrapped, Some(1), purpose).await, Err(KeyError::Kms(KmsError::Rejected))), "the old key opens nothing");
+    }
+    let place = |key: SplitKey| key.splitter("person").place(b"39053344705");
+    assert_eq!(place(unwrap_split(&old, &file).await.unwrap()), place(unwrap_split(&new, &rewrapped).await.unwrap()));
+    assert!(matches!(lifecycle::rewrap(&old, &new, &rewrapped).await, Err(KeyError::Kms(KmsError::Rejected))), "not with a key that did not wrap it");
+    assert!(matches!(lifecycle::rotate(&old, &rewrapped).await, Err(KeyError::WrongProvider)), "a file has one KMS key");
+    for (mode, denied) in [(Mode::Disabled, true), (Mode::PendingDeletion, true), (Mode::Denied, true), (Mode::Throttled(100), false)] {
+        server.mode(mode);
+        let error = lifecycle::rewrap(&old, &new, &file).await.unwrap_err();
+        match error {
+            KeyError::Kms(KmsError::Denied { .. }) => assert!(denied),
+            KeyError::Kms(error) => assert!(!denied && error.is_throttling() && error.is_retryable()),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_local_keyring_moves_to_the_service() {
+    let server = StandIn::start();
+    let aws = kms(&server, KEY).await;
+    let folder = tempfile::tempdir().unwrap();
+    let local = LocalKms::create(&folder.path().join("person.key")).unwrap();
+    let file = create_keyring(&local, "person").await.unwrap();
+    let before = token(&unwrap_root(&local, &file, None, Purpose::Run).await.unwrap());
+    let moved = lifecycle::rewrap(&local, &aws, &file).await.unwrap();
+    assert_eq!(token(&unwrap_root(&aws, &moved, None, Purpose::Run).await.unwrap()), before);
+    let back = lifecycle::rewrap(&aws, &local, &moved).await.unwrap();
+    assert_eq!(token(&unwrap_root(&local, &back, None, Purpose::Run).await.unwrap()), before);
+}
+
+#[tokio::test]
+async fn the_stand_in_refuses_to_reencrypt_what_is_not_its_own() {
+    let server = StandIn::start();
+    let client = aws_sdk_kms::Client::new(&config(&server.endpoint).await);
+    let made = client.encrypt().key_id(KEY).plaintext(Blob::new(*b"root")).encryption_context("dataset", "tx").send().await.unwrap();
+    let blob = made.ciphertext_blob.unwrap();
+    let code = |source: &'static str, destination: &'static str, context: (&'static str, &'static str)| {
+        let call = client.re_encrypt().ciphertext_blob(blob.clone()).source_key_id(source).destination_key_id(destination);
+        let call = call.source_encryption_context(context.0, context.1).destination_encryption_context("dataset", "tx").send();
+        async move { call.await.err().and_then(|error| error.code().map(str::to_owned)) }
+    };
+    assert_eq!(code(KEY, OTHER_KEY, ("dataset", "tx")).await, None);
+    assert_eq!(code(KEY, OTHER_KEY, ("datasett", "x")).await.as_deref(), Some("InvalidCiphertextException"));
+    assert_eq!(code(OTHER_KEY, KEY, ("dataset", "tx")).await.as_deref(), Some("IncorrectKeyException"));
+    assert_eq!(code(KEY, "alias/nowhere", ("dataset", "tx")).await.as_deref(), Some("NotFoundException"));
 }
 
 #[tokio::test]

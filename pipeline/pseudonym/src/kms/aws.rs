@@ -100,6 +100,26 @@ impl Kms for AwsKms {
             .map_err(classify)?;
         take_root(answer.plaintext.take())
     }
+
+    async fn reencrypt(&self, wrapped: &[u8], context: &EncryptionContext, target: &dyn Kms) -> Result<Vec<u8>, KmsError> {
+        let Provider::AwsKms { key_id: target_key } = target.provider() else {
+            let root = self.decrypt(wrapped, context).await?;
+            return target.encrypt(&root, context).await;
+        };
+        // The key stays inside KMS.
+        let answer = self
+            .client
+            .re_encrypt()
+            .source_key_id(&self.key_id)
+            .destination_key_id(target_key)
+            .ciphertext_blob(Blob::new(wrapped))
+            .set_source_encryption_context(Some(map(context)))
+            .set_destination_encryption_context(Some(map(context)))
+            .send()
+            .await
+            .map_err(classify)?;
+        Ok(answer.ciphertext_blob.ok_or_else(odd_answer)?.into_inner())
+    }
 }
 
 fn map(context: &EncryptionContext) -> HashMap<String, String> {
@@ -167,5 +187,32 @@ fn by_code(code: &str) -> KmsError {
         // ThrottlingException, LimitExceededException, KMSInternalException, DependencyTimeoutException, KeyUnavailableException,
         // and whatever comes: an unknown code is no reason to say that a person must act.
         other => KmsError::Unavailable { code: other.chars().filter(char::is_ascii_graphic).take(64).collect() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_sorted_by_who_has_to_act() {
+        for code in ["ThrottlingException", "TooManyRequestsException", "RequestLimitExceeded", "LimitExceededException"] {
+            let error = by_code(code);
+            assert!(error.is_throttling() && error.is_retryable(), "{code}");
+        }
+        for code in ["KMSInternalException", "DependencyTimeoutException", "KeyUnavailableException", "InternalFailure", "a new one"] {
+            let error = by_code(code);
+            assert!(error.is_retryable() && !error.is_throttling(), "{code}");
+        }
+        for code in ["AccessDeniedException", "DisabledException", "KMSInvalidStateException", "ExpiredTokenException"] {
+            assert!(matches!(by_code(code), KmsError::Denied { .. }) && !by_code(code).is_retryable(), "{code}");
+        }
+        for code in ["InvalidCiphertextException", "IncorrectKeyException"] {
+            assert!(matches!(by_code(code), KmsError::Rejected) && !by_code(code).is_retryable(), "{code}");
+        }
+        for code in ["NotFoundException", "ValidationException", "InvalidKeyUsageException"] {
+            assert!(matches!(by_code(code), KmsError::Invalid { .. }) && !by_code(code).is_retryable(), "{code}");
+        }
+        assert_eq!(by_code("bad\ncode \u{1b}[31m").to_string(), "KMS is unavailable for now (badcode[31m)");
     }
 }

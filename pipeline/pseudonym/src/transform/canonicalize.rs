@@ -1,6 +1,7 @@
 //! Steps that run before a value becomes a token.
 use super::ValueRefused;
 use std::fmt;
+use std::str::FromStr;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use zeroize::Zeroize;
 
@@ -19,10 +20,13 @@ pub enum Canonicalize {
     Digits,
     /// ASCII punctuation and white space go.
     StripPunctuation,
+    /// Zeros in front, up to this many characters: a number that lost its leading zeros as an integer gets them back. Longer values
+    /// stay as they are, and nothing stays nothing.
+    LeftPad(u8),
 }
 
 impl Canonicalize {
-    /// The name in the policy file, which also enters key derivation.
+    /// The name in the policy file, without the number of [`Self::LeftPad`]; [`fmt::Display`] writes that too.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Trim => "trim",
@@ -31,7 +35,34 @@ impl Canonicalize {
             Self::Lower => "lower",
             Self::Digits => "digits",
             Self::StripPunctuation => "stripPunctuation",
+            Self::LeftPad(_) => "leftPad",
         }
+    }
+}
+
+/// What enters key derivation: the name, and `leftPad:11` with its number.
+impl fmt::Display for Canonicalize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LeftPad(length) => write!(f, "leftPad:{length}"),
+            step => f.write_str(step.as_str()),
+        }
+    }
+}
+
+/// The text is no name of a step. `leftPad` needs a length from 1 to 255 (`leftPad:11`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not one of trim, nfc, upper, lower, digits, stripPunctuation, leftPad:n with n from 1 to 255")]
+pub struct UnknownStep;
+
+impl FromStr for Canonicalize {
+    type Err = UnknownStep;
+
+    fn from_str(text: &str) -> Result<Self, UnknownStep> {
+        let named = [Self::Trim, Self::Nfc, Self::Upper, Self::Lower, Self::Digits, Self::StripPunctuation].into_iter().find(|step| step.as_str() == text);
+        let padding = || text.strip_prefix("leftPad:")?.parse().ok().filter(|&length| length > 0).map(Self::LeftPad);
+        // One spelling for each: what is written back must be what was read.
+        named.or_else(padding).filter(|step| step.to_string() == text).ok_or(UnknownStep)
     }
 }
 
@@ -51,7 +82,7 @@ impl Canonicalizer {
 
     /// The steps as key derivation binds them: names, joined by a character that no name has.
     pub(super) fn identity(&self) -> String {
-        self.steps.iter().map(|step| step.as_str()).collect::<Vec<_>>().join(",")
+        self.steps.iter().map(Canonicalize::to_string).collect::<Vec<_>>().join(",")
     }
 
     /// The canonical form of `value`, never empty.
@@ -99,6 +130,14 @@ impl Canonicalizer {
                     false => part,
                     true => self.rewrite(part, |text, next| next.extend(text.chars().filter(|&c| !strippable(c)))),
                 },
+                Canonicalize::LeftPad(_) if text.is_empty() => return Err(ValueRefused::Empty),
+                Canonicalize::LeftPad(length) => match usize::from(length).saturating_sub(text.chars().count()) {
+                    0 => part,
+                    missing => self.rewrite(part, |text, next| {
+                        next.extend(std::iter::repeat_n('0', missing));
+                        next.push_str(text);
+                    }),
+                },
             };
         }
         match part.unwrap_or(&self.current) {
@@ -136,7 +175,7 @@ fn strippable(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Canonicalize::{Digits, Lower, Nfc, StripPunctuation, Trim, Upper};
+    use super::Canonicalize::{Digits, LeftPad, Lower, Nfc, StripPunctuation, Trim, Upper};
     use super::*;
 
     fn run(steps: &[Canonicalize], value: &str) -> Result<String, ValueRefused> {
@@ -163,6 +202,27 @@ mod tests {
         assert_eq!(run(&[Digits], "n/a"), Err(ValueRefused::Empty));
         assert_eq!(run(&[Digits], "12\u{663}"), Err(ValueRefused::NonAsciiDigit));
         assert_eq!(run(&[Digits], "\u{ff11}\u{ff12}"), Err(ValueRefused::NonAsciiDigit));
+    }
+
+    #[test]
+    fn lost_zeros_come_back() {
+        assert_eq!(run(&[LeftPad(11)], "1234567890"), Ok("01234567890".into()));
+        assert_eq!(run(&[Digits, LeftPad(11)], "012.345.678-90"), run(&[Digits, LeftPad(11)], "1234567890"));
+        assert_eq!(run(&[LeftPad(3)], "12345"), Ok("12345".into()));
+        assert_eq!(run(&[LeftPad(3)], "\u{e9}"), Ok("00\u{e9}".into()));
+        assert_eq!(run(&[LeftPad(11)], ""), Err(ValueRefused::Empty), "nothing does not become a number");
+        assert_eq!(run(&[Digits, LeftPad(11)], "n/a"), Err(ValueRefused::Empty));
+        assert_eq!(run(&[StripPunctuation, LeftPad(14), Upper], "abc"), Ok("00000000000ABC".into()));
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for step in [Trim, Nfc, Upper, Lower, Digits, StripPunctuation, LeftPad(1), LeftPad(11), LeftPad(255)] {
+            assert_eq!(step.to_string().parse(), Ok(step));
+        }
+        for other in ["", "Trim", "leftPad", "leftPad:", "leftPad:0", "leftPad:256", "leftPad:011", "leftPad:+1", "leftPad: 1"] {
+            assert_eq!(other.parse::<Canonicalize>(), Err(UnknownStep), "{other}");
+        }
     }
 
     #[test]

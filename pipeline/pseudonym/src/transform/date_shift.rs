@@ -1,7 +1,11 @@
 //! `dateShift`: whole days from a context.
+use super::ValueRefused;
 use super::hash::KeyedHash;
 use crate::derive::{Label, RootKey};
 use std::fmt;
+
+/// 0001-01-01 to 9999-12-31, in days since 1970-01-01.
+const CALENDAR: std::ops::RangeInclusive<i32> = -719_162..=2_932_896;
 
 /// Options of [`DateShift`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +46,25 @@ impl DateShift {
         }
         // Not reached: 1,024 draws, each above the limit with a probability under 2^-47.
         self.centred(last % choices)
+    }
+
+    /// A date in days since 1970-01-01, shifted for `context`.
+    ///
+    /// # Errors
+    /// [`ValueRefused::NotInCalendar`] when the result leaves the years 1 to 9999, which is as far as every reader goes.
+    pub fn date(&self, days: i32, context: &[u8]) -> Result<i32, ValueRefused> {
+        days.checked_add(self.days(context)).filter(|days| CALENDAR.contains(days)).ok_or(ValueRefused::NotInCalendar)
+    }
+
+    /// A time in units of which a day has `units_per_day`, since 1970-01-01, shifted for `context`: time of day and zone stay.
+    ///
+    /// # Errors
+    /// As [`Self::date`].
+    pub fn time(&self, time: i64, units_per_day: i64, context: &[u8]) -> Result<i64, ValueRefused> {
+        let in_calendar =
+            |time: &i64| time.checked_div_euclid(units_per_day).and_then(|days| i32::try_from(days).ok()).is_some_and(|days| CALENDAR.contains(&days));
+        let shift = i64::from(self.days(context)).checked_mul(units_per_day);
+        shift.and_then(|shift| time.checked_add(shift)).filter(in_calendar).ok_or(ValueRefused::NotInCalendar)
     }
 
     /// `choice` is at most twice `max_days`.
@@ -110,6 +133,25 @@ mod tests {
         assert!((0..100u8).all(|context| shift(u16::MAX).days(&[context]).unsigned_abs() <= u32::from(u16::MAX)));
         let (near, far) = (shift(30), shift(31));
         assert!((0..100u8).any(|context| near.days(&[context]) != far.days(&[context])));
+    }
+
+    #[test]
+    fn only_the_day_moves() {
+        const DAY_MICROS: i64 = 86_400_000_000;
+        let shift = shift(30);
+        for context in 0..200u8 {
+            let (context, by) = ([context], shift.days(&[context]));
+            assert_eq!(shift.date(20_000, &context), Ok(20_000 + by));
+            for time in [-1, 0, 12_345_678, 20_000 * DAY_MICROS + 86_399_999_999] {
+                let shifted = shift.time(time, DAY_MICROS, &context).unwrap();
+                assert_eq!((shifted - time, shifted.rem_euclid(DAY_MICROS)), (i64::from(by) * DAY_MICROS, time.rem_euclid(DAY_MICROS)));
+            }
+            assert_eq!(shift.date(2_932_896, &context).is_err(), by > 0);
+            assert_eq!(shift.date(-719_162, &context).is_err(), by < 0);
+        }
+        assert_eq!(shift.date(i32::MAX, b"x"), Err(ValueRefused::NotInCalendar));
+        assert_eq!(shift.time(i64::MIN, DAY_MICROS, b"x"), Err(ValueRefused::NotInCalendar));
+        assert_eq!(shift.time(0, 0, b"x"), Err(ValueRefused::NotInCalendar));
     }
 
     #[test]

@@ -1,27 +1,26 @@
 //! `cryptoDeterministic`: AES-256-SIV (RFC 5297).
 use super::canonicalize::{Canonicalize, Canonicalizer};
+use super::siv::{SIV_BYTES, Siv};
 use super::{TokenRefused, ValueRefused};
 use crate::Secret;
 use crate::derive::{Label, RootKey};
-use aes_siv::KeyInit;
-use aes_siv::siv::Aes256Siv;
+use aes::Aes256;
+use aes::cipher::KeyInit;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::fmt;
-use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// What a value may have, so that lengths stay far from every limit.
-const MAX_VALUE_BYTES: usize = 16 << 20;
-const SIV_BYTES: usize = 16;
+pub(crate) const MAX_VALUE_BYTES: usize = 16 << 20;
 
 /// Reversible, joinable tokens: `v3.` (the key version) and base64url of SIV and ciphertext.
 ///
 /// A token shows which values are equal and how long the value is, nothing else; it is authenticated, so an altered one does not
 /// open.
+#[derive(Clone)]
 pub struct CryptoDeterministic {
-    key: Arc<Secret<64>>,
-    cipher: Aes256Siv,
+    cipher: Siv<Aes256>,
     canonicalizer: Canonicalizer,
     prefix: Box<str>,
     buffer: Zeroizing<Vec<u8>>,
@@ -31,13 +30,12 @@ impl CryptoDeterministic {
     /// The transform for one join domain.
     pub fn new(root: &RootKey, join_domain: &str, canonicalize: &[Canonicalize]) -> Self {
         let canonicalizer = Canonicalizer::new(canonicalize);
-        let key = root.derive_with(join_domain, Label::CryptoDeterministic, &[canonicalizer.identity().as_bytes()]);
-        Self::from_parts(Arc::new(key), canonicalizer, format!("v{}.", root.version()).into())
-    }
-
-    fn from_parts(key: Arc<Secret<64>>, canonicalizer: Canonicalizer, prefix: Box<str>) -> Self {
-        let cipher = Aes256Siv::new(key.expose().into());
-        Self { key, cipher, canonicalizer, prefix, buffer: Zeroizing::new(Vec::new()) }
+        let key: Secret<64> = root.derive_with(join_domain, Label::CryptoDeterministic, &[canonicalizer.identity().as_bytes()]);
+        let (mut mac, mut stream) = (Zeroizing::new([0; 32]), Zeroizing::new([0; 32]));
+        mac.copy_from_slice(&key.expose()[..32]);
+        stream.copy_from_slice(&key.expose()[32..]);
+        let cipher = Siv::new(Aes256::new((&*mac).into()), Aes256::new((&*stream).into()));
+        Self { cipher, canonicalizer, prefix: format!("v{}.", root.version()).into(), buffer: Zeroizing::new(Vec::new()) }
     }
 
     /// Appends the token of `value` to `out`.
@@ -55,8 +53,7 @@ impl CryptoDeterministic {
         self.buffer.resize(SIV_BYTES, 0);
         self.buffer.extend_from_slice(canonical.as_bytes());
         let (siv, text) = self.buffer.split_at_mut(SIV_BYTES);
-        let tag = self.cipher.encrypt_inout_detached([b""; 0], text.into()).map_err(|_| ValueRefused::TooLong)?;
-        siv.copy_from_slice(&tag);
+        siv.copy_from_slice(&self.cipher.seal(&[], text));
         let start = out.len();
         out.extend_from_slice(self.prefix.as_bytes());
         let body = out.len();
@@ -73,7 +70,7 @@ impl CryptoDeterministic {
     ///
     /// # Errors
     /// [`TokenRefused::OtherVersion`] when the token names another key version, else [`TokenRefused::Rejected`].
-    pub fn open(&mut self, token: &str, out: &mut Vec<u8>) -> Result<(), TokenRefused> {
+    pub(crate) fn open(&mut self, token: &str, out: &mut Vec<u8>) -> Result<(), TokenRefused> {
         let Some(body) = token.strip_prefix(&*self.prefix) else {
             return Err(token_version(token).map_or(TokenRefused::Rejected, |_| TokenRefused::OtherVersion));
         };
@@ -82,9 +79,10 @@ impl CryptoDeterministic {
         }
         self.buffer.clear();
         URL_SAFE_NO_PAD.decode_vec(body, &mut self.buffer).map_err(|_| TokenRefused::Rejected)?;
-        let (tag, text) = self.buffer.split_at_mut_checked(SIV_BYTES).ok_or(TokenRefused::Rejected)?;
-        let tag = aes_siv::Tag::try_from(&*tag).map_err(|_| TokenRefused::Rejected)?;
-        self.cipher.decrypt_inout_detached([b""; 0], (&mut *text).into(), &tag).map_err(|_| TokenRefused::Rejected)?;
+        let (siv, text) = self.buffer.split_first_chunk_mut::<SIV_BYTES>().ok_or(TokenRefused::Rejected)?;
+        if !self.cipher.open(&[], *siv, text) {
+            return Err(TokenRefused::Rejected);
+        }
         // Only text was ever encrypted, so an authentic token is UTF-8.
         let text = std::str::from_utf8(text).map_err(|_| TokenRefused::Rejected)?;
         out.extend_from_slice(text.as_bytes());
@@ -98,12 +96,6 @@ pub fn token_version(token: &str) -> Option<u32> {
     let version = digits.parse().ok()?;
     // One spelling per version, or one token could be written in two ways.
     (version > 0 && u32::to_string(&version) == digits).then_some(version)
-}
-
-impl Clone for CryptoDeterministic {
-    fn clone(&self) -> Self {
-        Self::from_parts(self.key.clone(), self.canonicalizer.clone(), self.prefix.clone())
-    }
 }
 
 impl fmt::Debug for CryptoDeterministic {

@@ -1,66 +1,9 @@
-//! `cryptoReplaceFfxFpe`: FF1 over the digits of a value.
-use super::canonicalize::{Canonicalize, Canonicalizer};
-use super::ff1::{Ff1, MAX_NUMERALS};
-use super::{TokenRefused, ValueRefused};
-use crate::Secret;
-use crate::derive::{Label, RootKey, push};
-use aes::Aes256;
-use aes::cipher::KeyInit;
-use perimeter_detect::{cnpj, cpf, luhn};
-use std::fmt;
-use zeroize::Zeroizing;
-
-/// Digits that are computed from the others: checked, left out of the encryption, and recomputed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CheckDigit {
-    /// The last digit, by ISO/IEC 7812.
-    Luhn,
-    /// The last two of eleven.
-    Cpf,
-    /// The last two of fourteen; numeric CNPJ only.
-    Cnpj,
-}
-
-impl CheckDigit {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Luhn => "luhn",
-            Self::Cpf => "cpf",
-            Self::Cnpj => "cnpj",
-        }
-    }
-
-    /// How many digits it has.
-    pub fn count(self) -> usize {
-        match self {
-            Self::Luhn => 1,
-            Self::Cpf | Self::Cnpj => 2,
-        }
-    }
-
-    fn valid(self, digits: &[u8]) -> Result<(), ValueRefused> {
-        let (length, valid) = match self {
-            Self::Luhn => (digits.len(), luhn::valid(digits)),
-            Self::Cpf => (11, cpf::valid(digits)),
-            Self::Cnpj => (14, cnpj::valid(digits)),
-        };
-        match valid {
-            _ if digits.len() != length => Err(ValueRefused::WrongLength),
-            false => Err(ValueRefused::CheckDigit),
-            true => Ok(()),
-        }
-    }
-
-    /// Writes the check digits behind their body.
-    fn recompute(self, digits: &mut [u8]) {
-        let (body, check) = digits.split_at_mut(digits.len() - self.count());
-        match self {
-            Self::Luhn => check.copy_from_slice(luhn::digit(body).as_slice()),
-            Self::Cpf => check.copy_from_slice(&cpf::digits(body).unwrap_or_default()),
-            Self::Cnpj => check.copy_from_slice(&cnpj::digits(body).unwrap_or_default()),
-        }
-    }
-}
+//! FF1 over digits, with options that are checked value by value.
+#[cfg(test)]
+use super::TokenRefused;
+use super::fpe::{CheckDigit, CryptoReplaceFfxFpe, FpeOptions};
+use super::{Canonicalize, Tokens, ValueRefused};
+use crate::derive::RootKey;
 
 /// Options of [`Ff1Digits`].
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -78,50 +21,22 @@ pub struct Ff1Options {
 impl Ff1Options {
     /// The fewest digits that a value needs: what is kept, what is recomputed, and six to encrypt.
     pub fn min_digits(&self) -> usize {
-        self.fixed_digits() + 6
-    }
-
-    fn fixed_digits(&self) -> usize {
-        usize::from(self.keep_first) + usize::from(self.keep_last) + self.check_digit.map_or(0, CheckDigit::count)
+        let fixed = self.check_digit.map_or(0, |check_digit| check_digit.front() + check_digit.back());
+        usize::from(self.keep_first) + usize::from(self.keep_last) + fixed + 6
     }
 }
 
-/// Format-preserving tokens: digits become digits, separators (ASCII punctuation and spaces) stay where they are.
-///
-/// Every digit that is kept enters the tweak, so that equal middles under different prefixes are encrypted differently. A token
-/// has no room for a key version: whoever keeps tokens keeps the version beside them. Where the check digit's type forbids numbers
-/// of one repeated digit, encryption walks on to the next value of its cycle (SP 800-38G permits any subset this way).
-#[derive(Clone)]
-pub struct Ff1Digits {
-    cipher: Ff1<Aes256>,
-    canonicalizer: Canonicalizer,
-    keep_first: usize,
-    keep_last: usize,
-    check_digit: Option<CheckDigit>,
-    digits: Zeroizing<Vec<u8>>,
-    numerals: Zeroizing<Vec<u16>>,
-    tail: Zeroizing<Vec<u8>>,
-}
+/// [`CryptoReplaceFfxFpe`] over digits, without lengths from a contract: the same tokens, and a value that is too short is refused when it
+/// comes.
+#[derive(Clone, Debug)]
+pub struct Ff1Digits(CryptoReplaceFfxFpe);
 
 impl Ff1Digits {
     /// The transform for one join domain.
     pub fn new(root: &RootKey, join_domain: &str, options: &Ff1Options) -> Self {
-        let canonicalizer = Canonicalizer::new(&options.canonicalize);
-        let key: Secret<32> = root.derive_with(join_domain, Label::Ff1, &[canonicalizer.identity().as_bytes()]);
-        let mut prefix = Vec::new();
-        push(&mut prefix, join_domain.as_bytes());
-        push(&mut prefix, options.check_digit.map_or("", CheckDigit::as_str).as_bytes());
-        prefix.resize(prefix.len().next_multiple_of(16), 0);
-        Self {
-            cipher: Ff1::new(Aes256::new(key.expose().into()), 10, &prefix),
-            canonicalizer,
-            keep_first: options.keep_first.into(),
-            keep_last: options.keep_last.into(),
-            check_digit: options.check_digit,
-            digits: Zeroizing::default(),
-            numerals: Zeroizing::default(),
-            tail: Zeroizing::default(),
-        }
+        let Ff1Options { canonicalize, keep_first, keep_last, check_digit } = options.clone();
+        let options = FpeOptions { canonicalize, alphabet: None, keep_first, keep_last, check_digit, lengths: None };
+        Self(CryptoReplaceFfxFpe::unchecked(root, join_domain, &options))
     }
 
     /// Appends the token of `value` to `out`.
@@ -130,84 +45,24 @@ impl Ff1Digits {
     /// See [`ValueRefused`].
     #[inline]
     pub fn apply(&mut self, value: &str, out: &mut Vec<u8>) -> Result<(), ValueRefused> {
-        self.run(value, out, true)
+        self.0.apply(value, out)
     }
 
-    /// Appends the canonical value of `token` to `out`. FF1 does not authenticate: digits that were never a token open to other digits.
-    ///
-    /// # Errors
-    /// [`TokenRefused::Rejected`] when `token` has not the form of a token.
-    pub fn open(&mut self, token: &str, out: &mut Vec<u8>) -> Result<(), TokenRefused> {
-        self.run(token, out, false).map_err(|_| TokenRefused::Rejected)
+    #[cfg(test)]
+    pub(crate) fn open(&mut self, token: &str, out: &mut Vec<u8>) -> Result<(), TokenRefused> {
+        self.0.open(token, out)
     }
 
-    fn run(&mut self, value: &str, out: &mut Vec<u8>, forward: bool) -> Result<(), ValueRefused> {
-        let Self { cipher, canonicalizer, keep_first, keep_last, check_digit, digits, numerals, tail } = self;
-        let text = canonicalizer.run(value)?;
-        digits.clear();
-        for byte in text.bytes() {
-            match byte {
-                b'0'..=b'9' => digits.push(byte),
-                b' ' => {}
-                _ if byte.is_ascii_punctuation() => {}
-                _ if text.chars().any(|c| !c.is_ascii() && c.is_numeric()) => return Err(ValueRefused::NonAsciiDigit),
-                _ => return Err(ValueRefused::UnexpectedCharacter),
-            }
-        }
-        if let Some(check_digit) = check_digit {
-            check_digit.valid(digits)?;
-        }
-        let end = digits.len().checked_sub(*keep_last + check_digit.map_or(0, CheckDigit::count)).ok_or(ValueRefused::DomainTooSmall)?;
-        let body = *keep_first..end;
-        if body.len() < 6 {
-            return Err(ValueRefused::DomainTooSmall);
-        }
-        if body.len() > MAX_NUMERALS {
-            return Err(ValueRefused::TooLong);
-        }
-        // What is kept, each part with its length in front.
-        tail.clear();
-        for kept in [&digits[..body.start], &digits[body.end..body.end + *keep_last]] {
-            tail.push(kept.len() as u8);
-            tail.extend_from_slice(kept);
-        }
-        numerals.clear();
-        numerals.extend(digits[body.clone()].iter().map(|digit| u16::from(digit - b'0')));
-        loop {
-            match forward {
-                true => cipher.encrypt(tail, numerals)?,
-                false => cipher.decrypt(tail, numerals)?,
-            }
-            for (digit, &numeral) in digits[body.clone()].iter_mut().zip(numerals.iter()) {
-                *digit = b'0' + numeral as u8;
-            }
-            let Some(check_digit) = check_digit else { break };
-            check_digit.recompute(digits);
-            // The value itself is valid and lies on the cycle, so the walk ends.
-            if *check_digit == CheckDigit::Luhn || digits.iter().any(|&digit| digit != digits[0]) {
-                break;
-            }
-        }
-        let mut digits = digits.iter();
-        out.extend(text.bytes().map(|byte| if byte.is_ascii_digit() { digits.next().copied().unwrap_or(b'0') } else { byte }));
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Ff1Digits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ff1Digits")
-            .field("canonicalize", &self.canonicalizer)
-            .field("keep_first", &self.keep_first)
-            .field("keep_last", &self.keep_last)
-            .field("check_digit", &self.check_digit)
-            .finish_non_exhaustive()
+    pub(super) fn apply_many(&mut self, values: &[&str], tokens: &mut Tokens) {
+        self.0.apply_many(values, tokens);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Secret;
+    use perimeter_detect::{cnpj, cpf, luhn};
 
     fn transform(options: &Ff1Options) -> Ff1Digits {
         let root = RootKey::new(Secret::from_slice(&[1; 32]).unwrap(), "card", 1);

@@ -3,14 +3,22 @@
 //! The standard's steps 6.i to 6.ix for half strings of up to 96 bits fit in one block of output and one `u128`; for up to 32 bits
 //! the reduction fits in `u64`. Longer strings (to 256 numerals) use limbs of the largest power of the radix that fits in 32 bits.
 //! Nothing here allocates.
+mod limbs;
+mod narrow;
+
 use super::ValueRefused;
 use aes::cipher::consts::U16;
 use aes::cipher::{Array, BlockCipherEncrypt, BlockSizeUser};
+use limbs::Limbs;
+use narrow::{Modulus, Narrow, Rounds};
 
 /// The longest string, in numerals: a bound on the work for one value.
 pub(crate) const MAX_NUMERALS: usize = 256;
 /// The smallest domain (SP 800-38G r1, second draft, section 5.1).
 pub(crate) const MIN_DOMAIN: u128 = 1_000_000;
+
+/// Strings that are encrypted side by side: their rounds do not wait for each other.
+pub(crate) const LANES: usize = 16;
 
 const ROUNDS: u8 = 10;
 const MAX_HALF: usize = MAX_NUMERALS / 2;
@@ -35,6 +43,8 @@ struct Shape {
     left: usize,
     /// `b`: bytes of the longer half as an integer.
     bytes: usize,
+    /// Where half strings are integers of at most 32 bits.
+    narrow: Option<Narrow>,
     /// radix^u and radix^v where half strings are integers of at most 96 bits.
     moduli: Option<(u128, u128)>,
     /// The CBC-MAC over P and the tweak's prefix.
@@ -45,32 +55,148 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
     /// `radix` is 2 to 65,536; `prefix` is what all tweaks begin with, a multiple of 16 bytes.
     pub(crate) fn new(cipher: C, radix: u32, prefix: &[u8]) -> Self {
         assert!((2..=1 << 16).contains(&radix) && prefix.len().is_multiple_of(16), "the radix and the prefix are constants of the caller");
-        let shape = Shape { numerals: 0, tweak_bytes: 0, left: 0, bytes: 0, moduli: None, state: 0 };
+        let shape = Shape { numerals: 0, tweak_bytes: 0, left: 0, bytes: 0, narrow: None, moduli: None, state: 0 };
         Self { cipher, radix, prefix: prefix.into(), shape }
     }
 
     /// Encrypts `string`, numerals below the radix with the most significant first, in place. The tweak is the prefix and `tail`.
+    #[cfg(test)]
     pub(crate) fn encrypt(&mut self, tail: &[u8], string: &mut [u16]) -> Result<(), ValueRefused> {
         self.run(tail, string, true)
     }
 
     /// Undoes [`Self::encrypt`].
+    #[cfg(test)]
     pub(crate) fn decrypt(&mut self, tail: &[u8], string: &mut [u16]) -> Result<(), ValueRefused> {
         self.run(tail, string, false)
     }
 
+    #[cfg(test)]
     fn run(&mut self, tail: &[u8], string: &mut [u16], forward: bool) -> Result<(), ValueRefused> {
-        if string.len() != self.shape.numerals || self.prefix.len() + tail.len() != self.shape.tweak_bytes {
-            self.shape = self.shape_of(string.len(), tail.len())?;
+        self.prepare(string, string.len(), tail.len())?;
+        self.run_one(tail, string, forward);
+        Ok(())
+    }
+
+    /// Encrypts (or decrypts) strings of `numerals` each, under tails of one length, in place and side by side. `tails` and `strings`
+    /// hold one after the other.
+    pub(crate) fn run_many(&mut self, tails: &[u8], strings: &mut [u16], numerals: usize, forward: bool) -> Result<(), ValueRefused> {
+        if strings.is_empty() {
+            return Ok(());
         }
-        if string.iter().any(|&numeral| u32::from(numeral) >= self.radix) {
-            return Err(ValueRefused::UnexpectedCharacter);
+        let count = strings.len() / numerals.max(1);
+        let tail_bytes = tails.len() / count.max(1);
+        if count * numerals != strings.len() || count * tail_bytes != tails.len() {
+            return Err(ValueRefused::WrongLength);
         }
-        match self.shape.moduli {
-            Some(moduli) => self.run_short(tail, string, moduli, forward),
-            None => self.run_long(tail, string, forward),
+        self.prepare(strings, numerals, tail_bytes)?;
+        if count == 1 {
+            self.run_one(tails, strings, forward);
+            return Ok(());
+        }
+        let tail = |index: usize| &tails[index * tail_bytes..(index + 1) * tail_bytes];
+        let Some(narrow) = self.shape.narrow else {
+            for (index, string) in strings.chunks_exact_mut(numerals).enumerate() {
+                self.run_one(tail(index), string, forward);
+            }
+            return Ok(());
+        };
+        for first in (0..count).step_by(LANES) {
+            let lanes = LANES.min(count - first);
+            let mut bases = [0; LANES];
+            for (lane, base) in bases[..lanes].iter_mut().enumerate() {
+                *base = self.base(tail(first + lane));
+            }
+            let strings = &mut strings[first * numerals..(first + lanes) * numerals];
+            let (mut a, mut b) = ([0; LANES], [0; LANES]);
+            for (lane, string) in strings.chunks_exact(numerals).enumerate() {
+                let (left, right) = string.split_at(self.shape.left);
+                (a[lane], b[lane]) = (self.narrow_number(left), self.narrow_number(right));
+            }
+            // Lanes without a string encrypt zeros for nobody: cheaper than a kernel for each count, down to a few.
+            match lanes {
+                0..=2 => {
+                    for lane in 0..lanes {
+                        let (a, b) = (&mut a[lane..], &mut b[lane..]);
+                        if let ([base, ..], Some(a), Some(b)) = (&bases[lane..], a.first_chunk_mut(), b.first_chunk_mut()) {
+                            self.cipher.encrypt_with_backend(Rounds { narrow, bases: &[*base], a, b, forward });
+                        }
+                    }
+                }
+                3..=8 => {
+                    if let (Some(bases), Some(a), Some(b)) = (bases.first_chunk::<8>(), a.first_chunk_mut(), b.first_chunk_mut()) {
+                        self.cipher.encrypt_with_backend(Rounds { narrow, bases, a, b, forward });
+                    }
+                }
+                _ => self.cipher.encrypt_with_backend(Rounds { narrow, bases: &bases, a: &mut a, b: &mut b, forward }),
+            }
+            for (lane, string) in strings.chunks_exact_mut(numerals).enumerate() {
+                let (left, right) = string.split_at_mut(self.shape.left);
+                self.narrow_numerals(a[lane], left);
+                self.narrow_numerals(b[lane], right);
+            }
         }
         Ok(())
+    }
+
+    fn prepare(&mut self, strings: &[u16], numerals: usize, tail_bytes: usize) -> Result<(), ValueRefused> {
+        if numerals != self.shape.numerals || self.prefix.len() + tail_bytes != self.shape.tweak_bytes {
+            self.shape = self.shape_of(numerals, tail_bytes)?;
+        }
+        if strings.iter().any(|&numeral| u32::from(numeral) >= self.radix) {
+            return Err(ValueRefused::UnexpectedCharacter);
+        }
+        Ok(())
+    }
+
+    fn run_one(&self, tail: &[u8], string: &mut [u16], forward: bool) {
+        match (self.shape.narrow, self.shape.moduli) {
+            (Some(narrow), _) => {
+                let (left, right) = string.split_at_mut(self.shape.left);
+                let (mut a, mut b) = ([self.narrow_number(left)], [self.narrow_number(right)]);
+                self.cipher.encrypt_with_backend(Rounds { narrow, bases: &[self.base(tail)], a: &mut a, b: &mut b, forward });
+                self.narrow_numerals(a[0], left);
+                self.narrow_numerals(b[0], right);
+            }
+            (None, Some(moduli)) => self.run_short(tail, string, moduli, forward),
+            (None, None) => self.run_long(tail, string, forward),
+        }
+    }
+
+    /// What all rounds of a string encrypt but for round number and half. 1 + b is at most 13: these and what precedes them in their
+    /// block are one block.
+    #[inline]
+    fn base(&self, tail: &[u8]) -> u128 {
+        let mut rest = [0; 16 + 16 + MAX_HALF_BYTES];
+        let (state, rest) = self.absorb(tail, &mut rest);
+        state ^ u128::from_be_bytes(rest.try_into().unwrap_or_default())
+    }
+
+    /// A half of at most 32 bits. Numerals are below the radix, so nothing overflows.
+    #[inline]
+    fn narrow_number(&self, numerals: &[u16]) -> u64 {
+        let radix = u64::from(self.radix);
+        numerals.iter().fold(0, |number: u64, &numeral| number.wrapping_mul(radix).wrapping_add(u64::from(numeral)))
+    }
+
+    #[inline]
+    fn narrow_numerals(&self, number: u64, numerals: &mut [u16]) {
+        // Ten has a branch of its own, where the compiler knows the divisor.
+        let mut number = number as u32;
+        match self.radix {
+            10 => {
+                for numeral in numerals.iter_mut().rev() {
+                    *numeral = (number % 10) as u16;
+                    number /= 10;
+                }
+            }
+            radix => {
+                for numeral in numerals.iter_mut().rev() {
+                    *numeral = (number % radix) as u16;
+                    number /= radix;
+                }
+            }
+        }
     }
 
     fn shape_of(&self, numerals: usize, tail_bytes: usize) -> Result<Shape, ValueRefused> {
@@ -91,6 +217,9 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
             let power = |exponent: usize| (0..exponent).fold(1u128, |product, _| product * u128::from(self.radix));
             (power(left), power(right))
         });
+        let narrow = moduli
+            .filter(|_| bits <= 32)
+            .map(|(left, right)| Narrow { moduli: [Modulus::new(left as u64), Modulus::new(right as u64)], round_shift: 8 * bits.div_ceil(8) as u32 });
         let mut p = [1, 2, 1, 0, 0, 0, ROUNDS, left as u8, 0, 0, 0, 0, 0, 0, 0, 0];
         p[3..6].copy_from_slice(&self.radix.to_be_bytes()[1..]);
         p[8..12].copy_from_slice(&(numerals as u32).to_be_bytes());
@@ -99,7 +228,7 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
         for block in self.prefix.as_chunks::<16>().0 {
             state = self.block(state ^ u128::from_be_bytes(*block));
         }
-        Ok(Shape { numerals, tweak_bytes, left, bytes: bits.div_ceil(8), moduli, state })
+        Ok(Shape { numerals, tweak_bytes, left, bytes: bits.div_ceil(8), narrow, moduli, state })
     }
 
     #[inline(always)]
@@ -133,19 +262,12 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
     }
 
     fn run_short(&self, tail: &[u8], string: &mut [u16], (left_modulus, right_modulus): (u128, u128), forward: bool) {
-        let mut rest = [0; 16 + 16 + MAX_HALF_BYTES];
-        let (state, rest) = self.absorb(tail, &mut rest);
-        // 1 + b is at most 13: the round's bytes and what precedes them in their block are one block.
-        let base = state ^ u128::from_be_bytes(rest.try_into().unwrap_or_default());
+        let base = self.base(tail);
         let (left, right) = string.split_at_mut(self.shape.left);
         let (mut a, mut b) = (self.number(left), self.number(right));
         let output_shift = 128 - 8 * (4 * self.shape.bytes.div_ceil(4) + 4);
         let round_shift = 8 * self.shape.bytes;
-        let narrow = output_shift == 64;
-        let function = |round: u8, half: u128, modulus: u128| {
-            let y = self.block(base ^ (u128::from(round) << round_shift) ^ half) >> output_shift;
-            if narrow { u128::from(y as u64 % modulus as u64) } else { y % modulus }
-        };
+        let function = |round: u8, half: u128, modulus: u128| (self.block(base ^ (u128::from(round) << round_shift) ^ half) >> output_shift) % modulus;
         if forward {
             for round in 0..ROUNDS {
                 let modulus = if round % 2 == 0 { left_modulus } else { right_modulus };
@@ -224,131 +346,5 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ff1<C> {
         }
         a.write(left);
         b.write(right);
-    }
-}
-
-/// An integer modulo radix^numerals, in limbs of the largest power of the radix that fits in 32 bits, least significant first.
-#[derive(Clone)]
-struct Limbs {
-    radix: u32,
-    /// Numerals of a full limb.
-    width: usize,
-    numerals: usize,
-    limbs: [u32; MAX_HALF],
-}
-
-impl Limbs {
-    fn zero(radix: u32, numerals: usize) -> Self {
-        let mut width = 1;
-        while u64::from(radix).pow(width as u32 + 1) <= 1 << 32 {
-            width += 1;
-        }
-        Self { radix, width, numerals, limbs: [0; MAX_HALF] }
-    }
-
-    fn largest(radix: u32, numerals: usize) -> Self {
-        let mut number = Self::zero(radix, numerals);
-        for index in 0..number.count() {
-            number.limbs[index] = (number.base(index) - 1) as u32;
-        }
-        number
-    }
-
-    fn read(radix: u32, numerals: &[u16]) -> Self {
-        let mut number = Self::zero(radix, numerals.len());
-        for (limb, group) in number.limbs.iter_mut().zip(numerals.rchunks(number.width)) {
-            *limb = group.iter().fold(0, |limb, &numeral| limb * radix + u32::from(numeral));
-        }
-        number
-    }
-
-    fn write(&self, numerals: &mut [u16]) {
-        for (&limb, group) in self.limbs.iter().zip(numerals.rchunks_mut(self.width)) {
-            let mut limb = limb;
-            for numeral in group.iter_mut().rev() {
-                *numeral = (limb % self.radix) as u16;
-                limb /= self.radix;
-            }
-        }
-    }
-
-    fn count(&self) -> usize {
-        self.numerals.div_ceil(self.width)
-    }
-
-    /// What limb `index` counts up to: the last one holds the numerals that are left over.
-    fn base(&self, index: usize) -> u64 {
-        let numerals = self.width.min(self.numerals - index * self.width);
-        u64::from(self.radix).pow(numerals as u32)
-    }
-
-    /// `self` · 2^32 + `word`, reduced: products of two 32-bit numbers and a carry fit in 64 bits.
-    fn shift_in(&mut self, word: u32) {
-        let mut carry = u64::from(word);
-        for index in 0..self.count() {
-            let (base, sum) = (self.base(index), (u64::from(self.limbs[index]) << 32) + carry);
-            self.limbs[index] = (sum % base) as u32;
-            carry = sum / base;
-        }
-    }
-
-    fn plus(&self, other: &Self) -> Self {
-        let mut result = self.clone();
-        let mut carry = 0;
-        for index in 0..self.count() {
-            let (base, sum) = (self.base(index), u64::from(self.limbs[index]) + u64::from(other.limbs[index]) + carry);
-            result.limbs[index] = (sum % base) as u32;
-            carry = sum / base;
-        }
-        result
-    }
-
-    fn minus(&self, other: &Self) -> Self {
-        let mut result = self.clone();
-        let mut borrow = 0;
-        for index in 0..self.count() {
-            let (base, right) = (self.base(index), u64::from(other.limbs[index]) + borrow);
-            let left = u64::from(self.limbs[index]);
-            borrow = u64::from(left < right);
-            result.limbs[index] = (left + borrow * base - right) as u32;
-        }
-        result
-    }
-
-    /// The integer, big-endian, filling `bytes` from the end. It must fit.
-    fn write_bytes(&self, bytes: &mut [u8]) {
-        let (words, count) = self.words();
-        bytes.fill(0);
-        let little_endian = words[..count].iter().flat_map(|word| word.to_le_bytes());
-        for (byte, value) in bytes.iter_mut().rev().zip(little_endian) {
-            *byte = value;
-        }
-    }
-
-    fn bit_length(&self) -> usize {
-        let (words, count) = self.words();
-        match words[..count].iter().rposition(|&word| word != 0) {
-            Some(top) => top * 32 + 32 - words[top].leading_zeros() as usize,
-            None => 0,
-        }
-    }
-
-    /// The integer in base 2^32, least significant word first, and how many words may be in use.
-    fn words(&self) -> ([u32; MAX_HALF], usize) {
-        let mut words = [0u32; MAX_HALF];
-        let mut used = 0;
-        for index in (0..self.count()).rev() {
-            let (base, mut carry) = (self.base(index), u64::from(self.limbs[index]));
-            for word in &mut words[..used] {
-                let product = u64::from(*word) * base + carry;
-                *word = product as u32;
-                carry = product >> 32;
-            }
-            if carry != 0 {
-                words[used] = carry as u32;
-                used += 1;
-            }
-        }
-        (words, used)
     }
 }

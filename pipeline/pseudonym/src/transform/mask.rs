@@ -1,4 +1,4 @@
-//! `characterMask` and `truncate`. A character is a Unicode scalar value; neither has a key.
+//! `characterMask`, `truncate`, and `redact`, `replace`, `replaceWithInfoType`. A character is a Unicode scalar value; none has a key.
 use super::ValueRefused;
 
 /// Characters become a masking character, except some in front and at the end.
@@ -61,6 +61,38 @@ impl Truncate {
     }
 }
 
+/// One text in place of every value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replace {
+    text: Box<str>,
+}
+
+impl Replace {
+    /// `replace`: the text that the policy says.
+    pub fn with(text: &str) -> Self {
+        Self { text: text.into() }
+    }
+
+    /// `redact`: nothing.
+    pub fn redact() -> Self {
+        Self::with("")
+    }
+
+    /// `replaceWithInfoType`: the semantic type in brackets (`[BR_CPF]`).
+    pub fn with_info_type(semantic_type: &str) -> Self {
+        Self { text: format!("[{semantic_type}]").into() }
+    }
+
+    /// Appends the text to `out`, whatever the value.
+    ///
+    /// # Errors
+    /// None.
+    pub fn apply(&self, _value: &str, out: &mut Vec<u8>) -> Result<(), ValueRefused> {
+        out.extend_from_slice(self.text.as_bytes());
+        Ok(())
+    }
+}
+
 /// Where character `index` begins, or the end.
 fn offset(value: &str, index: usize) -> usize {
     value.char_indices().nth(index).map_or(value.len(), |(offset, _)| offset)
@@ -87,6 +119,17 @@ mod tests {
             assert_eq!(masked(fixed, value), expected);
         }
         assert_eq!(masked(CharacterMask::new('#', u32::MAX, u32::MAX, None), "abc"), "###");
+    }
+
+    #[test]
+    fn replacements_do_not_depend_on_the_value() {
+        for (replace, expected) in [(Replace::redact(), ""), (Replace::with("n/a"), "n/a"), (Replace::with_info_type("BR_CPF"), "[BR_CPF]")] {
+            for value in ["", "39053344705"] {
+                let mut out = b"kept ".to_vec();
+                replace.apply(value, &mut out).unwrap();
+                assert_eq!(out, format!("kept {expected}").as_bytes());
+            }
+        }
     }
 
     #[test]

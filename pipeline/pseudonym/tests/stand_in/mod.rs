@@ -125,6 +125,9 @@ fn answer(state: &mut State, operation: &str, request: &Value) -> Option<(u16, S
         }
         Mode::Garbage => return Some((200, "{\"Plaintext\":\"AAAA\",\"CiphertextBlob\":\"\"}".into())),
     }
+    if operation == "ReEncrypt" {
+        return reencrypt(state, request);
+    }
     // Real KMS finds the key in the blob when there is no id. Naming it is what the design asks for, so this one insists.
     let Some(key) = request["KeyId"].as_str() else { return error(400, "ValidationException") };
     if ![KEY, OTHER_KEY].contains(&key) {
@@ -152,5 +155,29 @@ fn answer(state: &mut State, operation: &str, request: &Value) -> Option<(u16, S
         reply["Plaintext"] = STANDARD.encode(&plaintext).into();
     }
     state.blobs.insert(blob, Wrapped { key: key.to_owned(), context, plaintext });
+    Some((200, reply.to_string()))
+}
+
+/// Source and destination are both named, for the same reason.
+fn reencrypt(state: &mut State, request: &Value) -> Option<(u16, String)> {
+    let error = |status, code: &str| Some((status, json!({"__type": code, "message": "a message"}).to_string()));
+    let (Some(source), Some(destination)) = (request["SourceKeyId"].as_str(), request["DestinationKeyId"].as_str()) else {
+        return error(400, "ValidationException");
+    };
+    if [source, destination].iter().any(|key| ![KEY, OTHER_KEY].contains(key)) {
+        return error(400, "NotFoundException");
+    }
+    let context = |name: &str| -> BTreeMap<String, String> { serde_json::from_value(request[name].clone()).unwrap_or_default() };
+    let blob = STANDARD.decode(request["CiphertextBlob"].as_str().unwrap_or_default()).unwrap_or_default();
+    let plaintext = match state.blobs.get(&blob) {
+        None => return error(400, "InvalidCiphertextException"),
+        Some(wrapped) if wrapped.key != source => return error(400, "IncorrectKeyException"),
+        Some(wrapped) if wrapped.context != context("SourceEncryptionContext") => return error(400, "InvalidCiphertextException"),
+        Some(wrapped) => wrapped.plaintext.clone(),
+    };
+    state.made += 1;
+    let blob = format!("blob {} of {destination}", state.made).into_bytes();
+    let reply = json!({"KeyId": destination, "SourceKeyId": source, "CiphertextBlob": STANDARD.encode(&blob)});
+    state.blobs.insert(blob, Wrapped { key: destination.to_owned(), context: context("DestinationEncryptionContext"), plaintext });
     Some((200, reply.to_string()))
 }
