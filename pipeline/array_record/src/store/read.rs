@@ -229,7 +229,7 @@ impl StoreReader {
         });
         let read = move |window: Range<u64>| async move {
             let span = |record: u64| self.index.locate(record).map_or(0..0, |(chunk, _)| self.index.span(chunk));
-            let pieces = self.object.fetch_all([span(window.start).start..span(window.end - 1).end]).await?;
+            let pieces = self.object.fetch_all(std::iter::once(span(window.start).start..span(window.end - 1).end)).await?;
             // What was read before a damaged chunk is worth having.
             let decoded = self.on_pool(pieces, move |reader| Ok(reader.records(window).collect::<Vec<_>>())).await?;
             Ok::<_, ReadError>(futures::stream::iter(decoded))
