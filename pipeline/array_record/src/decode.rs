@@ -2,8 +2,9 @@
 use crate::Fault;
 use crate::layout::{ChunkHeader, kind, take_varint};
 use crate::transpose;
-use std::io::Read;
-use zstd::zstd_safe::DCtx;
+use brotli::enc::StandardAlloc;
+use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
+use zstd::zstd_safe::{DCtx, find_frame_compressed_size};
 
 /// The contexts and buffers of decompression, reused from chunk to chunk.
 pub(crate) struct Decoder {
@@ -30,6 +31,11 @@ impl Decoded {
         self.values.get(begin..end)
     }
 
+    /// What it holds, filled or not.
+    pub(crate) fn capacity_bytes(&self) -> usize {
+        self.values.capacity() + self.ends.capacity() * size_of::<usize>()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.len()).filter_map(|index| self.record(index))
     }
@@ -47,6 +53,12 @@ impl Decoded {
 impl Decoder {
     pub(crate) fn new(max_chunk_bytes: u64) -> Self {
         Self { zstd: DCtx::create(), sizes: Vec::new(), max_chunk_bytes }
+    }
+
+    /// Gives memory back that one large chunk left behind.
+    pub(crate) fn shrink(&mut self, kept_bytes: usize) {
+        self.sizes.clear();
+        self.sizes.shrink_to(kept_bytes);
     }
 
     /// Decodes a chunk of records. What is allocated is bounded by the bytes at hand and what they really decompress to.
@@ -91,6 +103,31 @@ impl Decoder {
     }
 }
 
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Decompresses one brotli stream of at most `limit_bytes` that ends where `source` does; `None` when it does not.
+fn unbrotli(source: &[u8], limit_bytes: usize, out: &mut Vec<u8>) -> Option<usize> {
+    const STEP_BYTES: usize = 64 << 10;
+    let mut state = BrotliState::new(StandardAlloc::default(), StandardAlloc::default(), StandardAlloc::default());
+    let (mut available_in, mut input_offset, mut written, mut total) = (source.len(), 0, 0, 0);
+    loop {
+        // In steps that double, so that memory follows what really comes out.
+        let room = limit_bytes.min(written + written.max(STEP_BYTES));
+        out.try_reserve(room - out.len()).ok()?;
+        out.resize(room, 0);
+        let mut available_out = room - written;
+        let outcome = BrotliDecompressStream(&mut available_in, &mut input_offset, source, &mut available_out, &mut written, out, &mut total, &mut state);
+        match outcome {
+            BrotliResult::ResultSuccess => {
+                out.truncate(written);
+                return (available_in == 0).then_some(written);
+            }
+            BrotliResult::NeedsMoreOutput if room < limit_bytes => {}
+            _ => return None,
+        }
+    }
+}
+
 /// Decompresses into `out`, replacing what was there, at most `limit_bytes`; returns the length.
 ///
 /// No compressor can expand n bytes beyond a known factor, so a declared size above it is refused before anything is allocated.
@@ -124,6 +161,10 @@ pub(crate) fn decompress(
             if declared > (source_bytes / 4).saturating_mul(128 << 10) {
                 return Err(wrong);
             }
+            // One frame and nothing behind it: the official reader takes no more.
+            if !source.starts_with(&ZSTD_MAGIC) || find_frame_compressed_size(source) != Ok(source.len()) {
+                return Err(wrong);
+            }
             out.try_reserve_exact(declared_bytes).map_err(|_| wrong.clone())?;
             if zstd.decompress(out, source) != Ok(declared_bytes) {
                 out.clear();
@@ -144,9 +185,8 @@ pub(crate) fn decompress(
         }
         b'b' => {
             // Brotli has no useful bound: the buffer grows with what really comes out.
-            let mut reader = brotli::Decompressor::new(source, 4096).take(declared.saturating_add(1));
-            reader.read_to_end(out).map_err(|_| wrong.clone())?;
-            if out.len() != declared_bytes {
+            if unbrotli(source, declared_bytes, out) != Some(declared_bytes) {
+                out.clear();
                 return Err(wrong);
             }
         }

@@ -26,7 +26,8 @@ enum Field<'a> {
 /// Calls `found` for every field; unknown ones are for it to ignore, as protocol buffers ask.
 fn fields<'a>(mut message: &'a [u8], mut found: impl FnMut(u64, Field<'a>)) -> Option<()> {
     while !message.is_empty() {
-        let tag = take_varint(&mut message)?;
+        // Field numbers begin at 1, and a tag has 32 bits.
+        let tag = take_varint(&mut message).filter(|tag| (8..=u64::from(u32::MAX)).contains(tag))?;
         let mut take = |n: usize| {
             let (part, rest) = message.split_at_checked(n)?;
             message = rest;

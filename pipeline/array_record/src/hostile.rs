@@ -1,8 +1,10 @@
 //! Files whose hashes all hold and whose numbers lie: none may panic, take memory beyond the file's measure, or be read as something else.
 use crate::footer::{Entry, Metadata, Postscript};
-use crate::layout::{ChunkHeader, kind, put_varint};
+use crate::layout::{BLOCK_BYTES, ChunkHeader, kind, put_varint};
 use crate::write::sink::Sink;
 use crate::{Fault, Options, ReadError, Reader, Reason, Writer, verify};
+use sha2::{Digest, Sha256};
+use std::io::Write;
 
 /// A simple chunk's data, uncompressed.
 fn simple(records: &[&[u8]]) -> Vec<u8> {
@@ -54,6 +56,12 @@ impl Forge {
     fn finish(self) -> Vec<u8> {
         let metadata = Metadata { chunks: self.entries.len() as u64, records: self.entries.iter().map(|entry| entry.records).sum(), writer_options: None };
         self.finish_with(&metadata)
+    }
+
+    /// Bytes that no chunk takes; zeros, as a padding chunk has them, with the index none the wiser.
+    fn hole(mut self, bytes: usize) -> Self {
+        self.raw(kind::PADDING, 0, 0, &vec![0; bytes]);
+        self
     }
 
     fn finish_with(mut self, metadata: &Metadata) -> Vec<u8> {
@@ -224,11 +232,8 @@ fn what_the_index_does_not_name_is_found() {
     let damage = verify(&forge.finish()).unwrap_err();
     assert!(matches!(damage.reason, Reason::Fault(Fault::Unindexed)));
     assert_eq!(damage.records_lost, Some(0));
-    // Padding, signatures and metadata may stand anywhere.
-    let mut forge = Forge::new();
-    forge.raw(kind::METADATA, 0, 5, &[1, 2, 3]);
-    forge.raw(kind::SIGNATURE, 0, 0, &[]);
-    let mut forge = forge.records(&[b"one"]);
+    // Padding may stand anywhere.
+    let mut forge = Forge::new().records(&[b"one"]);
     forge.raw(kind::PADDING, 0, 0, &[0; 100]);
     let file = forge.records(&[b"two"]).finish();
     assert_eq!(verify(&file).unwrap().records, 2);
@@ -314,4 +319,153 @@ fn state_machines_that_work_for_nothing_are_stopped() {
     // A state machine of millions of nodes from a few kilobytes.
     let file = compressed_machine(&[0; 64 << 20], &[], 1 << 32);
     assert_eq!(record_fault(&file), Fault::Chunk("it holds more than its header says"));
+}
+
+/// A file whose one chunk has these compressed values.
+fn compressed(compression: u8, plain_bytes: u64, values: &[u8]) -> Vec<u8> {
+    let sizes = {
+        let mut plain = Vec::new();
+        put_varint(&mut plain, plain_bytes);
+        let mut frame = Vec::new();
+        put_varint(&mut frame, plain.len() as u64);
+        match compression {
+            b'z' => frame.extend_from_slice(&zstd::bulk::compress(&plain, 3).unwrap()),
+            _ => drop(brotli::CompressorWriter::new(&mut frame, 64, 1, 16).write_all(&plain)),
+        }
+        frame
+    };
+    let mut data = vec![compression];
+    put_varint(&mut data, sizes.len() as u64);
+    data.extend_from_slice(&sizes);
+    put_varint(&mut data, plain_bytes);
+    data.extend_from_slice(values);
+    Forge::new().indexed(kind::SIMPLE, 1, plain_bytes, &data).finish()
+}
+
+#[test]
+fn one_frame_and_nothing_behind_it() {
+    let frame = |plain: &[u8]| zstd::bulk::compress(plain, 3).unwrap();
+    assert_eq!(verify(&compressed(b'z', 6, &frame(b"abcdef"))).unwrap().records, 1);
+    let two = [frame(b"abc"), frame(b"def")].concat();
+    let skippable = [&frame(b"abcdef")[..], &[0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2]].concat();
+    let skipped_first = [&[0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2], &frame(b"abcdef")[..]].concat();
+    let trailing = [&frame(b"abcdef")[..], b"x"].concat();
+    for values in [two, skippable, skipped_first, trailing] {
+        assert_eq!(record_fault(&compressed(b'z', 6, &values)), Fault::Decompress("values"));
+    }
+    let mut stream = Vec::new();
+    brotli::CompressorWriter::new(&mut stream, 64, 5, 16).write_all(b"abcdef").unwrap();
+    assert_eq!(verify(&compressed(b'b', 6, &stream)).unwrap().records, 1);
+    assert_eq!(record_fault(&compressed(b'b', 6, &stream[..stream.len() - 1])), Fault::Decompress("values"));
+    stream.push(0);
+    assert_eq!(record_fault(&compressed(b'b', 6, &stream)), Fault::Decompress("values"));
+}
+
+#[test]
+fn a_footer_decodes_to_no_more_than_the_file_has_bytes() {
+    // A metadata record with an unknown field of many zeros, in a frame of a few kilobytes.
+    let zeros = 64 << 20;
+    let mut metadata = Metadata { chunks: 0, records: 0, writer_options: None }.encode();
+    put_varint(&mut metadata, 9 << 3 | 2);
+    put_varint(&mut metadata, zeros);
+    metadata.resize(metadata.len() + zeros as usize, 0);
+    let mut forge = Forge::new();
+    let mut data = vec![b'z'];
+    let pack = |plain: &[u8]| {
+        let mut out = Vec::new();
+        put_varint(&mut out, plain.len() as u64);
+        out.extend_from_slice(&zstd::bulk::compress(plain, 3).unwrap());
+        out
+    };
+    let mut size = Vec::new();
+    put_varint(&mut size, metadata.len() as u64);
+    let size = pack(&size);
+    put_varint(&mut data, size.len() as u64);
+    data.extend_from_slice(&size);
+    data.extend_from_slice(&pack(&metadata));
+    let footer = forge.raw(kind::SIMPLE, 1, metadata.len() as u64, &data);
+    let file = forge.finish_at(footer);
+    assert!(file.len() < 1 << 18);
+    assert!(matches!(open_fault(&file), Fault::OverLimit(_)), "{:?}", open_fault(&file));
+    assert!(matches!(verify(&file).unwrap_err().reason, Reason::Fault(Fault::OverLimit(_))));
+}
+
+#[test]
+fn nothing_is_read_or_allocated_for_a_hole_between_chunks() {
+    // What is read for a chunk follows from what it decodes to, not from where the index says that the next one begins.
+    let gap = Forge::new().records(&[b"x"]).hole(3 << 20).records(&[b"y"]).finish();
+    let reader = Reader::open(&gap).unwrap();
+    assert_eq!(reader.record(1).unwrap(), b"y");
+    let refused = |error| matches!(error, ReadError::Damaged { fault: Fault::IndexMismatch("where a chunk ends"), .. });
+    assert!(refused(reader.record(0).unwrap_err()));
+    assert!(refused(reader.records_at(&[1, 0]).unwrap_err()));
+    assert!(refused(reader.records(0..2).next().unwrap().unwrap_err()));
+}
+
+#[test]
+fn chunks_that_hide_something_are_found() {
+    let padding = |data: &[u8]| {
+        let mut forge = Forge::new().records(&[b"one"]);
+        forge.raw(kind::PADDING, 0, 0, data);
+        forge.finish()
+    };
+    assert!(verify(&padding(&[0; 40])).is_ok());
+    assert!(matches!(verify(&padding(b"hidden text")).unwrap_err().reason, Reason::Fault(Fault::Padding)));
+    for other in [kind::METADATA, kind::SIGNATURE] {
+        let mut forge = Forge::new().records(&[b"one"]);
+        forge.raw(other, 0, 0, b"hidden text");
+        let file = forge.finish();
+        assert!(matches!(verify(&file).unwrap_err().reason, Reason::Fault(Fault::ChunkKind(kind)) if kind == other));
+    }
+}
+
+/// A file that is another one after some reads.
+struct Changing {
+    before: Vec<u8>,
+    after: Vec<u8>,
+    reads: std::sync::atomic::AtomicUsize,
+    change_at: usize,
+}
+
+impl crate::ReadAt for Changing {
+    fn size_bytes(&self) -> std::io::Result<u64> {
+        Ok(self.before.len() as u64)
+    }
+
+    fn read_exact_at(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
+        let reads = self.reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        if reads < self.change_at { &self.before } else { &self.after }.read_exact_at(offset, out)
+    }
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_verified_is_never_sound_by_halves() {
+    // The same chunks; the footer of the second names other records.
+    let before = Forge::new().records(&[b"one", b"two"]).records(&[b"three"]).finish();
+    let mut forge = Forge::new().records(&[b"one", b"two"]).records(&[b"three"]);
+    forge.entries[1].decoded_bytes = 6;
+    let after = forge.finish();
+    assert!(verify(&before).is_ok() && verify(&after).is_err() && before.len() == after.len());
+    for change_at in 0..12 {
+        let file = Changing { before: before.clone(), after: after.clone(), reads: 0.into(), change_at };
+        if let Ok(sound) = verify(&file) {
+            assert_eq!(sound.sha256, <[u8; 32]>::from(Sha256::digest(&before)), "{change_at}");
+        }
+    }
+}
+
+#[test]
+fn finding_a_way_on_without_an_index_looks_at_each_block_once() {
+    // Block headers that all point just behind where the walk stands.
+    let mut file = vec![1u8; 200 * BLOCK_BYTES as usize];
+    file[..64].copy_from_slice(&crate::layout::SIGNATURE);
+    for block in 100..200u64 {
+        let edge = block * BLOCK_BYTES;
+        let header = crate::layout::block_header(edge - 70_000 - block, BLOCK_BYTES - 1000);
+        file[edge as usize..edge as usize + 24].copy_from_slice(&header);
+    }
+    let counted = Changing { before: file.clone(), after: file, reads: 0.into(), change_at: usize::MAX };
+    assert!(verify(&counted).is_err());
+    let reads = counted.reads.into_inner();
+    assert!(reads < 1500, "{reads} reads for 200 blocks");
 }

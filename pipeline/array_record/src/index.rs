@@ -2,11 +2,13 @@
 use crate::decode::{Decoded, Decoder};
 use crate::footer::{Entry, Metadata, Postscript};
 use crate::layout::{
-    At, BLOCK_BYTES, BLOCK_HEADER_BYTES, ChunkHeader, HEADER_SPAN_BYTES, SIGNATURE, at, chunk_data, is_chunk_boundary, kind, parse_block_header, parse_header,
+    At, BLOCK_BYTES, BLOCK_HEADER_BYTES, ChunkHeader, HEADER_SPAN_BYTES, SIGNATURE, at, chunk_data, is_chunk_boundary, kind, most_data_bytes,
+    parse_block_header, parse_header,
 };
 use crate::{Fault, ReadAt, ReadError};
 use std::ops::Range;
 
+#[derive(PartialEq)]
 pub(crate) struct Index {
     size_bytes: u64,
     footer_offset_bytes: u64,
@@ -18,6 +20,7 @@ pub(crate) struct Index {
 }
 
 /// The number of each chunk's first record.
+#[derive(PartialEq)]
 enum Starts {
     /// Every chunk but the last has this many records, as in every file that the official writer makes.
     Every(u64),
@@ -25,8 +28,7 @@ enum Starts {
 }
 
 impl Index {
-    pub(crate) fn open<R: ReadAt + ?Sized>(file: &R, max_chunk_bytes: u64) -> Result<Self, ReadError> {
-        let size_bytes = file.size_bytes()?;
+    pub(crate) fn open<R: ReadAt + ?Sized>(file: &R, size_bytes: u64) -> Result<Self, ReadError> {
         if size_bytes < 2 * BLOCK_BYTES {
             return Err(at(size_bytes..size_bytes, Fault::TooSmall(size_bytes)).into());
         }
@@ -38,7 +40,8 @@ impl Index {
         if signature != SIGNATURE {
             return Err(at(0..SIGNATURE.len() as u64, Fault::Signature).into());
         }
-        let mut decoder = Decoder::new(max_chunk_bytes);
+        // An index has fewer bytes than the file: every chunk takes 41 bytes and more, its entry 36 at most.
+        let mut decoder = Decoder::new(size_bytes);
         let footer_offset_bytes = read_postscript(file, size_bytes, &mut decoder)?;
         read_footer(file, size_bytes, footer_offset_bytes, &mut decoder)
     }
@@ -61,6 +64,11 @@ impl Index {
 
     pub(crate) fn postscript_offset_bytes(&self) -> u64 {
         self.size_bytes - BLOCK_BYTES
+    }
+
+    /// Whether the footer chunk, met again, is the one that the index was made of.
+    pub(crate) fn is_made_of(&self, footer: &Decoded) -> bool {
+        build(footer, self.size_bytes, self.footer_offset_bytes).is_ok_and(|index| index == *self)
     }
 
     /// Whether the official reader, which divides by the first chunk's number of records, finds every record.
@@ -111,6 +119,21 @@ impl Index {
         self.decoded_bytes.get(chunk).copied().unwrap_or(0)
     }
 
+    /// Whether the chunk's place in the file is one that such a chunk can have: what is read and allocated follows from it. A chunk is
+    /// little longer than what it decodes to, or as long as its records are many, and at most two blocks of padding follow.
+    pub(crate) fn is_readable(&self, chunk: usize, max_chunk_bytes: u64) -> Result<(), ReadError> {
+        let span = self.span(chunk);
+        let (decoded_bytes, records) = (self.decoded_bytes(chunk), self.records_of(chunk));
+        if decoded_bytes > max_chunk_bytes {
+            return Err(at(span, Fault::OverLimit(decoded_bytes)).into());
+        }
+        let most = most_data_bytes(decoded_bytes, records.end - records.start).saturating_add(4 * BLOCK_BYTES);
+        if span.end - span.start > most {
+            return Err(at(span, Fault::IndexMismatch("where a chunk ends")).into());
+        }
+        Ok(())
+    }
+
     /// Whether a chunk's header says what the footer says.
     pub(crate) fn agrees(&self, chunk: usize, header: &ChunkHeader) -> Result<(), Fault> {
         let records = self.records_of(chunk);
@@ -137,7 +160,10 @@ fn read_simple_chunk<R: ReadAt + ?Sized>(file: &R, begin: u64, limit: u64, decod
         return Err(at(begin..end, Fault::ChunkKind(header.kind)).into());
     }
     // Bounded by the file: `end` is at most `limit`.
-    let mut raw = vec![0; usize::try_from(end - begin).map_err(|_| at(begin..end, Fault::OverLimit(end - begin)))?];
+    let bytes = usize::try_from(end - begin).map_err(|_| at(begin..end, Fault::OverLimit(end - begin)))?;
+    let mut raw = Vec::new();
+    raw.try_reserve_exact(bytes).map_err(|_| at(begin..end, Fault::OverLimit(end - begin)))?;
+    raw.resize(bytes, 0);
     file.read_exact_at(begin, &mut raw)?;
     let mut joined = Vec::new();
     let data = chunk_data(&raw, begin, end, &header, &mut joined)?;

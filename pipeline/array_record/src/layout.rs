@@ -22,6 +22,8 @@ pub(crate) const SIGNATURE: [u8; 64] = [
 /// What a chunk holds.
 pub(crate) mod kind {
     pub(crate) const SIGNATURE: u8 = b's';
+    /// Plain Riegeli files may have one; those of this format do not.
+    #[cfg(test)]
     pub(crate) const METADATA: u8 = b'm';
     pub(crate) const PADDING: u8 = b'p';
     pub(crate) const SIMPLE: u8 = b'r';
@@ -130,6 +132,12 @@ impl ChunkHeader {
     }
 }
 
+/// More than the data of any chunk has that decodes to so many bytes and records: compressors add little, sizes have ten bytes each at
+/// most, and the state machine of a transposed chunk a few for each byte.
+pub(crate) fn most_data_bytes(decoded_bytes: u64, records: u64) -> u64 {
+    decoded_bytes.saturating_mul(4).saturating_add(records.saturating_mul(12)).saturating_add(2 * BLOCK_BYTES)
+}
+
 /// A fault and the bytes of the file that show it.
 #[derive(Debug)]
 pub(crate) struct At {
@@ -174,6 +182,10 @@ pub(crate) fn parse_header(raw: &[u8], begin: u64, limit: u64) -> Result<(ChunkH
         rest = after;
     }
     let parsed = ChunkHeader::decode(&header).ok_or_else(|| at(begin..position, Fault::ChunkHeaderHash))?;
+    // What is allocated for a chunk follows from here.
+    if parsed.data_bytes > most_data_bytes(parsed.decoded_bytes, parsed.records) {
+        return Err(at(begin..position, Fault::Chunk("its data is longer than its records can be")));
+    }
     match chunk_end(begin, parsed.data_bytes, parsed.records) {
         Some(end) if end <= limit => Ok((parsed, end)),
         _ => Err(at(begin..position, Fault::ChunkPastEnd)),

@@ -59,11 +59,16 @@
 //! Re-encode a file: the example `copy` of this crate (`cargo run --release --example copy -- SRC DST group_size:64,zstd:5`).
 //!
 //! Which threads? A writer encodes on the calling thread and leaves the digests to rayon's pool; `"zstd:3,max_parallelism:4"` encodes on four
-//! threads, `max_parallelism:1` does everything on the calling one. A reader decodes on the whole pool ([`Reader::with_max_parallelism`]).
+//! threads, `max_parallelism:1` does everything on the calling one; uncompressed records are always encoded on the calling one, where that
+//! is faster. A reader decodes on the whole pool ([`Reader::with_max_parallelism`]).
 //! Bytes, records and errors do not change with the number of threads.
 //!
 //! Which `group_size`? 1 for training that shuffles: a random access decodes one record. 64 and more compress small records better (by a
-//! quarter, say, for records of 512 bytes) and read faster in order, but every random access decodes the whole group.
+//! quarter, say, for records of 512 bytes) and read faster in order, but every random access decodes the whole group. With
+//! `pad_to_block_boundary` every group takes 64 KiB at least.
+//!
+//! What is left of a damaged file? [`Reader::records`] ends at the first damage; [`verify_with`] hands on every record that is sound, before and
+//! behind it, with its number. Errors say what and where; [`std::error::Error::source`] says why a file or store cannot be read.
 //!
 //! # The format, byte by byte
 //!
@@ -133,16 +138,25 @@
 //! | damaged padding | ignored | ignored | [`Fault::Padding`], [`Fault::ChunkDataHash`] |
 //! | groups of different sizes | finds the wrong records | read correctly | [`Fault::Footer`] |
 //! | data that the index does not name | ignored | ignored | [`Fault::Unindexed`] |
+//! | text in padding, chunks of other kinds | ignored | ignored | [`Fault::Padding`], [`Fault::ChunkKind`] |
 //!
 //! # Memory
 //!
 //! No number in a file is believed before the bytes bear it out. Sizes are bounded by what a compressor can at most make of the bytes at
-//! hand, counts by the bytes they would take, the steps of a transposed chunk's state machine by what they write; a chunk that really
-//! decodes to much is bounded by [`Reader::with_max_chunk_bytes`].
+//! hand, counts by the bytes they would take, an index by the size of the file, a transposed chunk's state machine by what it writes, and what
+//! is read for a chunk by what it decodes to. A chunk that really decodes to much is bounded by [`Reader::with_max_chunk_bytes`], 8 GiB unless set:
+//! whoever reads files of strangers sets it.
 //!
-//! A writer holds the group in the making, 320 KiB of output and a dozen bytes of index a chunk; digests beside it hold up to five such
-//! buffers of output, and more encoding threads about `2 · max_parallelism` MiB of records (64 MiB at most) and as much of chunks, or as many
-//! groups where those are larger. A reader in order holds about 4 MiB decoded for each thread, or a chunk where that is larger.
+//! | who | holds |
+//! |---|---|
+//! | a writer | the group in the making and its encoded form, 320 KiB of output, a dozen bytes of index a chunk, twice that while closing |
+//! | digests beside it | up to five buffers of output more |
+//! | more encoding threads | some 2 MiB of records each, 64 MiB in all at most, and as much of chunks; or as many groups where those are larger |
+//! | an open file | 16 bytes a chunk; while opening, and while verifying, about 45 |
+//! | a batch of records | for each thread a request of 256 KiB or a chunk, encoded and decoded |
+//! | records in order | for each thread up to 4 MiB decoded and 512 KiB encoded, or as many chunks where those are larger; a chunk across block edges once more |
+//!
+//! A record has 1 GiB at most ([`MAX_RECORD_BYTES`]), a group 8 GiB ([`MAX_GROUP_BYTES`]).
 //!
 //! # Speed
 //!
@@ -202,4 +216,4 @@ pub use options::{Compression, Options, OptionsError};
 pub use read::{ReadError, Reader, Records};
 pub use read_at::ReadAt;
 pub use verify::{Damage, Reason, Sound, verify, verify_with};
-pub use write::{Closed, MAX_RECORD_BYTES, WriteError, Writer};
+pub use write::{Closed, MAX_GROUP_BYTES, MAX_RECORD_BYTES, WriteError, Writer};

@@ -167,9 +167,10 @@ impl FromStr for Options {
         let mut codec: Option<&'static str> = None;
         let mut window_log: Option<&str> = None;
         for part in text.split(',').filter(|part| !part.is_empty()) {
-            let (name, value) = part.split_once(':').unwrap_or((part, ""));
+            // The official parser takes spaces around numbers.
+            let (name, value) = part.split_once(':').map_or((part, ""), |(name, value)| (name, value.trim()));
             let Some(&name) = NAMES.iter().find(|known| **known == name) else {
-                return Err(OptionsError::Unknown { option: name.to_owned() });
+                return Err(OptionsError::Unknown { option: name.chars().take(64).collect() });
             };
             if seen.contains(&name) {
                 return Err(OptionsError::Repeated { option: name });
@@ -203,11 +204,16 @@ impl FromStr for Options {
                         ("zstd", _) => Compression::Zstd { level: number(name, value, -131_072..=22, "an integer from -131072 to 22")? },
                         ("brotli", "") => Compression::Brotli { level: 6 },
                         ("brotli", _) => Compression::Brotli { level: number(name, value, 0..=11, "an integer from 0 to 11")? },
-                        ("snappy", _) => bare(name).map(|()| Compression::Snappy)?,
+                        ("snappy", "") => Compression::Snappy,
+                        // Levels change how hard the official encoder tries, not the format.
+                        ("snappy", _) => number(name, value, 1..=2, "1, 2 or no value").map(|_: u8| Compression::Snappy)?,
                         _ => bare(name).map(|()| Compression::Uncompressed)?,
                     };
                 }
             }
+        }
+        if !options.transpose {
+            options.transpose_bucket_bytes = Self::default().transpose_bucket_bytes;
         }
         options.window_log = match (options.compression, window_log) {
             (Compression::Zstd { .. }, None | Some("auto")) => Some(ZSTD_WINDOW_LOG),
@@ -324,12 +330,14 @@ mod tests {
             ("group_size:7,zstd:19", "group_size:7,transpose:false,pad_to_block_boundary:false,zstd:19,window_log:20,max_parallelism:1"),
             ("group_size:1,uncompressed", "group_size:1,transpose:false,pad_to_block_boundary:false,uncompressed,max_parallelism:1"),
             ("group_size:100,brotli", "group_size:100,transpose:false,pad_to_block_boundary:false,brotli:6,max_parallelism:1"),
+            ("group_size: 100,snappy:1", "group_size:100,transpose:false,pad_to_block_boundary:false,snappy,max_parallelism:1"),
             ("snappy,group_size:100", "group_size:100,transpose:false,pad_to_block_boundary:false,snappy,max_parallelism:1"),
             ("pad_to_block_boundary", "group_size:1,transpose:false,pad_to_block_boundary:true,zstd:3,window_log:20,max_parallelism:1"),
             (
                 "group_size:10,transpose",
                 "group_size:10,transpose:true,pad_to_block_boundary:false,transpose_bucket_size:256,zstd:3,window_log:20,max_parallelism:1",
             ),
+            ("transpose_bucket_size:512", "group_size:1,transpose:false,pad_to_block_boundary:false,zstd:3,window_log:20,max_parallelism:1"),
             ("zstd,max_parallelism:8", "group_size:1,transpose:false,pad_to_block_boundary:false,zstd:3,window_log:20,max_parallelism:1"),
         ] {
             let options = parse(text).unwrap();
@@ -350,7 +358,7 @@ mod tests {
             ("group_size", "option `group_size` takes an integer from 1 to 2147483647"),
             ("zstd:23", "option `zstd` takes an integer from -131072 to 22"),
             ("brotli:12", "option `brotli` takes an integer from 0 to 11"),
-            ("snappy:1", "option `snappy` takes no value"),
+            ("snappy:3", "option `snappy` takes 1, 2 or no value"),
             ("zstd,window_log:9", "option `window_log` takes `auto` or an integer from 10 to 31"),
             ("uncompressed,window_log:20", "option `window_log` cannot stand beside `uncompressed`"),
             ("zstd,brotli", "option `brotli` cannot stand beside `zstd`"),

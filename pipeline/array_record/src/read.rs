@@ -84,8 +84,11 @@ impl Borrowed<'_> {
 impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
         if let Some(mut scratch) = self.scratch.take() {
-            scratch.raw.truncate(KEPT_SCRATCH_BYTES);
-            scratch.raw.shrink_to(KEPT_SCRATCH_BYTES);
+            for buffer in [&mut scratch.raw, &mut scratch.joined] {
+                buffer.truncate(KEPT_SCRATCH_BYTES);
+                buffer.shrink_to(KEPT_SCRATCH_BYTES);
+            }
+            scratch.decoder.shrink(KEPT_SCRATCH_BYTES);
             self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
         }
     }
@@ -138,7 +141,7 @@ impl<R: ReadAt> Reader<R> {
     ///
     /// A file that is cut, even to whole blocks, that was never closed, or that has a wrong signature or magic number is refused.
     pub fn open(file: R) -> Result<Self, ReadError> {
-        let index = Arc::new(Index::open(&file, MAX_CHUNK_BYTES)?);
+        let index = Arc::new(Index::open(&file, file.size_bytes()?)?);
         Ok(Self::of(file, index, MAX_CHUNK_BYTES))
     }
 
@@ -160,6 +163,11 @@ impl<R: ReadAt> Reader<R> {
     pub fn with_max_parallelism(mut self, threads: NonZeroUsize) -> Self {
         self.threads = threads;
         self
+    }
+
+    /// The file that was given to [`open`](Self::open).
+    pub fn into_inner(self) -> R {
+        self.file
     }
 
     /// Records in the file.
@@ -196,12 +204,9 @@ impl<R: ReadAt> Reader<R> {
         wanted.sort_unstable();
         let mut found = vec![Vec::new(); indexes.len()];
         let (requests, decoded_bytes) = self.requests(&wanted, &mut found);
-        let threads = self.threads.get();
-        if threads > 1 && requests.len() > 1 && decoded_bytes >= SHARED_BYTES {
-            let at_least = requests.len().div_ceil(threads.saturating_mul(8));
-            let work = |borrowed: &mut Borrowed<'_>, request| self.answer(request, borrowed.scratch(self.max_chunk_bytes)).err();
-            let failed = requests.into_par_iter().with_min_len(at_least).map_init(|| self.borrow(), work).find_map_first(|error| error);
-            failed.map_or(Ok(()), Err)?;
+        let threads = self.threads().min(requests.len());
+        if threads > 1 && decoded_bytes >= SHARED_BYTES {
+            self.share(requests, threads)?;
         } else {
             let mut borrowed = self.borrow();
             let scratch = borrowed.scratch(self.max_chunk_bytes);
@@ -216,6 +221,28 @@ impl<R: ReadAt> Reader<R> {
 
     fn locate(&self, index: u64) -> Result<(usize, usize), ReadError> {
         self.index.locate(index).ok_or(ReadError::NoSuchRecord { index, records: self.num_records() })
+    }
+
+    /// Answers requests on several threads, each taking the next one. The error is the first in the file, as with one thread: whatever
+    /// stands before it was taken earlier.
+    fn share(&self, requests: Vec<Request<'_>>, threads: usize) -> Result<(), ReadError> {
+        let queue = Mutex::new(requests.into_iter().enumerate());
+        let failed: Mutex<Option<(usize, ReadError)>> = Mutex::default();
+        let lock = || failed.lock().unwrap_or_else(PoisonError::into_inner);
+        (0..threads).into_par_iter().with_max_len(1).for_each(|_| {
+            let mut borrowed = self.borrow();
+            while lock().is_none()
+                && let Some((number, request)) = queue.lock().unwrap_or_else(PoisonError::into_inner).next()
+            {
+                if let Err(error) = self.answer(request, borrowed.scratch(self.max_chunk_bytes)) {
+                    let mut failed = lock();
+                    if failed.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
+                        *failed = Some((number, error));
+                    }
+                }
+            }
+        });
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
     }
 
     /// Joins what stands close together; also returns the bytes that all chunks decode to.
@@ -250,6 +277,7 @@ impl<R: ReadAt> Reader<R> {
     fn answer(&self, request: Request<'_>, scratch: &mut Scratch) -> Result<(), ReadError> {
         let Request { span, wanted, found } = request;
         let Scratch { decoder, raw, joined } = scratch;
+        wanted.iter().try_for_each(|&(chunk, ..)| self.index.is_readable(chunk, self.max_chunk_bytes))?;
         let raw = fill(&self.file, &span, raw)?;
         let mut decoded = Decoded::default();
         let mut loaded = None;
@@ -273,6 +301,11 @@ impl<R: ReadAt> Reader<R> {
         Records::new(self, range)
     }
 
+    /// Threads that may work: what was asked for, as far as the pool has them.
+    fn threads(&self) -> usize {
+        self.threads.get().min(rayon::current_num_threads())
+    }
+
     fn borrow(&self) -> Borrowed<'_> {
         let scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Borrowed { pool: &self.scratch, scratch }
@@ -289,6 +322,7 @@ impl<R> fmt::Debug for Reader<R> {
 fn fill<'a, R: ReadAt>(file: &R, span: &Range<u64>, raw: &'a mut Vec<u8>) -> Result<&'a [u8], ReadError> {
     let bytes = usize::try_from(span.end - span.start).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
     if raw.len() < bytes {
+        raw.try_reserve_exact(bytes - raw.len()).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         raw.resize(bytes, 0);
     }
     file.read_exact_at(span.start, &mut raw[..bytes])?;

@@ -1,6 +1,7 @@
 //! Files in object stores, without a local copy: [`StoreReader`] and [`StoreWriter`] over any [`object_store::ObjectStore`].
 //!
-//! Feature `object_store`, on by default. Everything here is async and wants a tokio runtime, as the stores themselves do.
+//! Feature `object_store`, on by default. Which stores there are (`aws`, `gcp`, `fs` …) is for your own dependency on the crate object_store to say.
+//! Everything here is async and wants a tokio runtime, as the stores themselves do.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

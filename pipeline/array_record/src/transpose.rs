@@ -118,14 +118,16 @@ pub(crate) fn decode(
     let mut plain = Vec::new();
     // A node takes far more memory than the two bytes that make it, and a real state machine, full of different numbers, compresses a
     // few times: one that would decompress to much more than the whole chunk has is not real.
-    let header_limit_bytes = max_chunk_bytes.min((data.len() as u64).saturating_mul(256).saturating_add(1 << 16));
+    let header_limit_bytes = max_chunk_bytes.min((data.len() as u64).saturating_mul(32).saturating_add(1 << 16));
     decompress(zstd, compression, header, header_limit_bytes, "header", &mut plain)?;
     let mut header = plain.as_slice();
 
     let buffers = parse_buffers(zstd, compression, chunk, &mut header, &mut rest)?;
-    let (nodes, first, lengths) = parse_nodes(&mut header, buffers.rest.len())?;
+    // A writer's machine has a node or two, and takes a step or two, for every byte and record that it writes.
+    let steps = chunk.decoded_bytes.saturating_add(chunk.records).saturating_mul(4).saturating_add(1 << 10);
+    let (nodes, first, lengths) = parse_nodes(&mut header, buffers.rest.len(), steps)?;
     let mut transitions = Vec::new();
-    decompress(zstd, compression, rest, max_chunk_bytes, "transitions", &mut transitions)?;
+    decompress(zstd, compression, rest, steps.min(max_chunk_bytes), "transitions", &mut transitions)?;
 
     values.clear();
     ends.clear();
@@ -191,9 +193,12 @@ fn parse_buffers(zstd: &mut DCtx<'static>, compression: u8, chunk: &ChunkHeader,
 }
 
 /// Nodes, the first of them, and the buffer with the lengths of records that are no messages (the last one, where there are such).
-fn parse_nodes(header: &mut &[u8], buffers: usize) -> Result<(Vec<Node>, usize, usize), Fault> {
+fn parse_nodes(header: &mut &[u8], buffers: usize, most: u64) -> Result<(Vec<Node>, usize, usize), Fault> {
     const TORN: &str = "its state machine is torn";
     let size = count(header, TORN)?;
+    if size as u64 > most {
+        return Err(wrong("its state machine has more nodes than its records have bytes"));
+    }
     let mut tags = Vec::with_capacity(size);
     for _ in 0..size {
         tags.push(take_varint(header).and_then(|tag| u32::try_from(tag).ok()).ok_or(wrong(TORN))?);

@@ -104,7 +104,7 @@ pub fn verify<R: ReadAt + ?Sized>(file: &R) -> Result<Sound, Damage> {
 pub fn verify_with<R: ReadAt + ?Sized>(file: &R, each: impl FnMut(u64, &[u8])) -> Result<Sound, Damage> {
     let unreadable = |error, sound| Damage { bytes: 0..0, records_lost: None, records_sound: sound, reason: Reason::Unreadable(error) };
     let size_bytes = file.size_bytes().map_err(|error| unreadable(error, 0))?;
-    let (index, index_fault) = match Index::open(file, MAX_CHUNK_BYTES) {
+    let (index, index_fault) = match Index::open(file, size_bytes) {
         Ok(index) => (Some(index), None),
         Err(ReadError::Damaged { bytes, fault }) => (None, Some(At { bytes, fault })),
         Err(ReadError::Io(error)) => return Err(unreadable(error, 0)),
@@ -117,12 +117,18 @@ pub fn verify_with<R: ReadAt + ?Sized>(file: &R, each: impl FnMut(u64, &[u8])) -
         decoded: Decoded::default(),
         joined: Vec::new(),
         next_chunk: 0,
+        next_edge_bytes: 0,
         sound: 0,
         damage: None,
         each,
     };
     if let Err(error) = walk.run() {
         return Err(unreadable(error, walk.sound));
+    }
+    if let Some(index) = &index
+        && walk.next_chunk < index.chunks()
+    {
+        walk.note(at(index.span(walk.next_chunk), Fault::IndexMismatch("where a chunk begins")));
     }
     let Walk { window, sound, damage, .. } = walk;
     let lost = index.as_ref().map(|index| index.records() - sound);
@@ -170,6 +176,7 @@ impl<R: ReadAt + ?Sized> Window<'_, R> {
                 }
                 let stop = read_end.min(at.saturating_add(WINDOW_BYTES));
                 let old = self.buffer.len();
+                self.buffer.try_reserve((stop - at) as usize).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
                 self.buffer.resize(old + (stop - at) as usize, 0);
                 let fresh = &mut self.buffer[old..];
                 self.file.read_exact_at(at, fresh)?;
@@ -190,6 +197,8 @@ struct Walk<'a, R: ?Sized, E> {
     decoded: Decoded,
     joined: Vec<u8>,
     next_chunk: usize,
+    /// The first block edge whose header was not used yet to find a way on.
+    next_edge_bytes: u64,
     sound: u64,
     damage: Option<At>,
     each: E,
@@ -238,16 +247,22 @@ impl<R: ReadAt + ?Sized, E: FnMut(u64, &[u8])> Walk<'_, R, E> {
     }
 
     /// The next place behind `position` where a block header says that a chunk begins or ends. Riegeli made them for this.
-    fn next_by_block_header(&self, position: u64) -> io::Result<Option<u64>> {
+    fn next_by_block_header(&mut self, position: u64) -> io::Result<Option<u64>> {
         let Window { file, size_bytes, .. } = self.window;
-        let mut edge = (position + 1).next_multiple_of(BLOCK_BYTES);
+        // Never back: each block header is looked at once, or twice where it names two places.
+        let mut edge = (position + 1).next_multiple_of(BLOCK_BYTES).max(self.next_edge_bytes);
         while edge + BLOCK_HEADER_BYTES <= size_bytes {
             let mut header = [0; BLOCK_HEADER_BYTES as usize];
             file.read_exact_at(edge, &mut header)?;
             if let Some((before, after)) = parse_block_header(&header) {
                 let (begin, end) = (edge.checked_sub(before), edge.checked_add(after));
                 let behind = |at: &u64| *at > position && *at <= size_bytes && is_chunk_boundary(*at);
-                if let Some(next) = begin.filter(behind).or(end.filter(behind)) {
+                if let Some(next) = begin.filter(behind) {
+                    self.next_edge_bytes = edge;
+                    return Ok(Some(next));
+                }
+                if let Some(next) = end.filter(behind) {
+                    self.next_edge_bytes = edge + BLOCK_BYTES;
                     return Ok(Some(next));
                 }
             }
@@ -282,18 +297,24 @@ impl<R: ReadAt + ?Sized, E: FnMut(u64, &[u8])> Walk<'_, R, E> {
         };
         let dirty = dirty_padding(raw, begin, end, header);
         let is_records = matches!(header.kind, kind::SIMPLE | kind::TRANSPOSED);
+        let hides = header.kind == kind::PADDING && data.iter().any(|byte| *byte != 0);
         let expected = self.index.map(|index| {
             if is_indexed && end > index.span(chunk).end {
                 // The next entry points into this chunk, so that a reader finds neither.
                 Err(Fault::ChunkPastEnd)
             } else if is_indexed {
                 index.agrees(chunk, header).map(|()| true)
-            } else if begin == index.footer_offset_bytes() || begin == index.postscript_offset_bytes() {
-                // Both were read and checked when the index was opened.
-                Ok(false)
+            } else if begin == index.footer_offset_bytes() {
+                // Met again, and perhaps not the same: the file can have changed since the index was opened.
+                let again = self.decoder.decode(header, data, &mut self.decoded).is_ok() && index.is_made_of(&self.decoded);
+                if again { Ok(false) } else { Err(Fault::Footer("it was another one a moment ago")) }
+            } else if begin == index.postscript_offset_bytes() {
+                let again = self.decoder.decode(header, data, &mut self.decoded).is_ok()
+                    && self.decoded.record(0).is_some_and(|first| Postscript::decode(first).ok() == Some(index.footer_offset_bytes()));
+                if again { Ok(false) } else { Err(Fault::Postscript("it was another one a moment ago")) }
             } else if is_records {
                 Err(Fault::Unindexed)
-            } else if header.records == 0 && matches!(header.kind, kind::SIGNATURE | kind::METADATA | kind::PADDING) {
+            } else if header.records == 0 && (header.kind == kind::PADDING || begin == 0) {
                 Ok(false)
             } else {
                 Err(Fault::ChunkKind(header.kind))
@@ -317,6 +338,9 @@ impl<R: ReadAt + ?Sized, E: FnMut(u64, &[u8])> Walk<'_, R, E> {
         match outcome {
             Ok(records) => self.sound += records,
             Err(fault) => self.note(at(begin..end, fault)),
+        }
+        if hides {
+            self.note(at(begin..end, Fault::Padding));
         }
         if let Some(byte) = dirty {
             self.note(at(byte..byte + 1, Fault::Padding));

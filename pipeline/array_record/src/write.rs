@@ -6,6 +6,7 @@ pub(crate) mod sink;
 
 use crate::footer::{Entry, Metadata, Postscript};
 use crate::layout::{ChunkHeader, put_varint};
+use crate::read::MAX_CHUNK_BYTES;
 use crate::{Compression, Options};
 use encode::ChunkEncoder;
 use parallel::Parallel;
@@ -15,6 +16,9 @@ use std::io::{self, Write};
 
 /// The longest record that is written: 1 GiB.
 pub const MAX_RECORD_BYTES: usize = 1 << 30;
+
+/// The largest group of records that is written, and what a reader decodes at once unless told otherwise: 8 GiB.
+pub const MAX_GROUP_BYTES: u64 = MAX_CHUNK_BYTES;
 
 /// Why writing ended. A [`Writer`] that failed once takes no further record and cannot be closed.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +30,9 @@ pub enum WriteError {
     /// The caller's record is longer than [`MAX_RECORD_BYTES`].
     #[error("a record of {0} bytes is longer than {MAX_RECORD_BYTES}")]
     RecordTooLong(usize),
+    /// The caller's group would be larger than [`MAX_GROUP_BYTES`]: no reader could take it. Lower `group_size`.
+    #[error("a group of {0} bytes is larger than {MAX_GROUP_BYTES}: lower `group_size`")]
+    GroupTooLong(usize),
     /// The options ask for what is only read.
     #[error("option `{option}` is not supported for writing; {fix}")]
     Unsupported {
@@ -167,13 +174,18 @@ impl<W: Write> Writer<W> {
 
     /// Appends a record.
     ///
-    /// After [`WriteError::RecordTooLong`] the writer goes on as if the call had not been made; any other error is final.
+    /// After [`WriteError::RecordTooLong`] and [`WriteError::GroupTooLong`] the writer goes on as if the call had not been made; any other
+    /// error is final.
     pub fn write_record(&mut self, record: &[u8]) -> Result<(), WriteError> {
         if self.failed {
             return Err(WriteError::Failed);
         }
         if record.len() > MAX_RECORD_BYTES {
             return Err(WriteError::RecordTooLong(record.len()));
+        }
+        let group_bytes = self.values.len().saturating_add(record.len());
+        if group_bytes as u64 > MAX_GROUP_BYTES {
+            return Err(WriteError::GroupTooLong(group_bytes));
         }
         put_varint(&mut self.sizes, record.len() as u64);
         self.grouped += 1;

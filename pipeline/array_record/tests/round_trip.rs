@@ -1,8 +1,9 @@
 //! What is written is read again, whatever the sizes, options and threads, and no damaged byte passes.
-use array_record::{Closed, Options, Reader, WriteError, Writer, verify, verify_with};
+use array_record::{Closed, Options, ReadAt, Reader, WriteError, Writer, verify, verify_with};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn write(records: &[Vec<u8>], options: &str) -> (Closed, Vec<u8>) {
     let mut writer = Writer::new(Vec::new(), &options.parse().unwrap()).unwrap();
@@ -327,4 +328,46 @@ fn without_an_index_sound_records_behind_damaged_headers_are_counted() {
     damaged[131_072] ^= 1;
     let damage = verify(&damaged).unwrap_err();
     assert!((1000 - lost - 150 - 3..1000 - lost - 148 + 3).contains(&damage.records_sound), "{damage}");
+}
+
+/// Counts reads and the threads that are at one at once.
+struct Counted {
+    file: Vec<u8>,
+    reads: AtomicUsize,
+    at_once: AtomicUsize,
+    most_at_once: AtomicUsize,
+}
+
+impl ReadAt for Counted {
+    fn size_bytes(&self) -> io::Result<u64> {
+        self.file.size_bytes()
+    }
+
+    fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        let now = self.at_once.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most_at_once.fetch_max(now, Ordering::Relaxed);
+        std::thread::sleep(std::time::Duration::from_micros(20));
+        self.at_once.fetch_sub(1, Ordering::Relaxed);
+        self.file.read_exact_at(offset, buf)
+    }
+}
+
+#[test]
+fn a_reader_uses_no_more_threads_than_it_was_given_and_reads_no_further_ahead_than_they_need() {
+    let records: Vec<Vec<u8>> = (0..20_000).map(|index| bytes(1000, index)).collect();
+    let (_, file) = write(&records, "uncompressed");
+    let counted = || Counted { file: file.clone(), reads: 0.into(), at_once: 0.into(), most_at_once: 0.into() };
+    rayon::ThreadPoolBuilder::new().num_threads(8).build().unwrap().install(|| {
+        let reader = Reader::open(counted()).unwrap().with_max_parallelism(2.try_into().unwrap());
+        let far_apart: Vec<u64> = (0..20_000).step_by(40).collect();
+        assert!(reader.records_at(&far_apart).unwrap().iter().zip(&far_apart).all(|(found, index)| *found == records[*index as usize]));
+        let most = reader.into_inner().most_at_once.into_inner();
+        assert!(most <= 2, "{most}");
+        // A number of threads that no machine has.
+        let reader = Reader::open(counted()).unwrap().with_max_parallelism(usize::MAX.try_into().unwrap());
+        assert_eq!(reader.records(0..20_000).next().unwrap().unwrap(), records[0]);
+        let reads = reader.into_inner().reads.into_inner();
+        assert!(reads < 40, "{reads}");
+    });
 }

@@ -1,5 +1,5 @@
 //! The records of a range in order, decoded ahead.
-use super::{Reader, Scratch, decode_chunk, fill};
+use super::{KEPT_SCRATCH_BYTES, Reader, Scratch, decode_chunk, fill};
 use crate::decode::Decoded;
 use crate::index::Index;
 use crate::ordered::{Limit, Ordered};
@@ -70,7 +70,7 @@ impl<'a, R: ReadAt> Records<'a, R> {
             (Some(first), true) => first..chunk_of(end - 1).map_or(reader.index.chunks(), |last| last + 1),
             _ => 0..0,
         };
-        let threads = reader.threads.get();
+        let threads = reader.threads();
         let (index, max_chunk_bytes) = (Arc::clone(&reader.index), reader.max_chunk_bytes);
         let decode = move |scratch: &mut Option<Scratch>, mut window: Window| {
             window.decode(&index, scratch.get_or_insert_with(|| Scratch::new(max_chunk_bytes)));
@@ -143,6 +143,15 @@ impl<'a, R: ReadAt> Records<'a, R> {
     fn read_ahead(&mut self, spare: Window) {
         let index = &self.reader.index;
         let mut spare = Some(spare);
+        // Each slot keeps the size of the largest chunk it ever held: together they must not keep many times what a window may have.
+        if let Some(window) = &mut spare {
+            let kept_bytes: usize = window.decoded.iter().map(Decoded::capacity_bytes).sum();
+            if kept_bytes as u64 > 2 * DECODED_WINDOW_BYTES {
+                window.decoded = Vec::new();
+            }
+            window.raw.truncate(KEPT_SCRATCH_BYTES);
+            window.raw.shrink_to(KEPT_SCRATCH_BYTES);
+        }
         while self.unreadable.is_none() && !self.unread.is_empty() && self.ahead.has_room() {
             let mut window = spare.take().unwrap_or_default();
             let begin = index.offset_bytes(self.unread.start);
@@ -157,7 +166,9 @@ impl<'a, R: ReadAt> Records<'a, R> {
             }
             self.unread.start = chunks.end;
             self.window_bytes = (2 * self.window_bytes).min(MOST_WINDOW_BYTES);
-            if let Err(error) = fill(&self.reader.file, &(begin..index.offset_bytes(chunks.end)), &mut window.raw) {
+            let readable = chunks.clone().try_for_each(|chunk| index.is_readable(chunk, self.reader.max_chunk_bytes));
+            let filled = readable.and_then(|()| fill(&self.reader.file, &(begin..index.offset_bytes(chunks.end)), &mut window.raw).map(drop));
+            if let Err(error) = filled {
                 self.unreadable = Some(error);
                 return;
             }

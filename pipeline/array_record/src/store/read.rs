@@ -4,12 +4,12 @@ use crate::layout::{BLOCK_BYTES, SIGNATURE};
 use crate::read::{MAX_CHUNK_BYTES, Reader};
 use crate::{ReadAt, ReadError};
 use bytes::Bytes;
-use futures::channel::oneshot;
 use futures::{Stream, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectStore, ObjectStoreExt};
 use std::fmt;
 use std::io;
+use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,14 +25,20 @@ const REQUEST_BYTES: u64 = 4 << 20;
 /// What [`StoreReader::records`] decodes at once, unless one chunk is larger.
 const DECODED_BYTES: u64 = 16 << 20;
 
-/// [`StoreReader::records_at`] holds no more than this of the file at once, unless one request is larger.
-const HELD_BYTES: u64 = 64 << 20;
+/// What a record costs beside its bytes.
+const RECORD_BYTES: u64 = 48;
 
 /// Requests under way at once.
 const REQUESTS: usize = 8;
 
 /// Requests of [`StoreReader::records`] under way, or waiting decoded, while the caller is at an earlier one.
 const AHEAD: usize = 3;
+
+/// A record that was asked for: its chunk, its number, its place in the answer.
+type Wanted = (usize, u64, usize);
+
+/// What is fetched at once, and which of the wanted records are in it.
+type Request<'a> = (Range<u64>, &'a [Wanted]);
 
 /// Stretches of an object that were fetched, in order.
 struct Pieces {
@@ -100,7 +106,7 @@ impl Object {
 ///
 /// [`open`](Self::open) costs a HEAD and one or two range requests, whatever the size of the file. What is checked, and when, is as with
 /// [`Reader`]. An object that is replaced while it is read is an error ([`ReadError::Io`]), where the store has ETags. Decoding
-/// happens on rayon's pool, never on the async runtime.
+/// happens on tokio's threads for blocking work.
 pub struct StoreReader {
     object: Object,
     index: Arc<Index>,
@@ -120,12 +126,14 @@ impl StoreReader {
         // A small file comes whole.
         let first = if tail <= signature { [0..0, 0..object.size_bytes] } else { [0..signature, tail..object.size_bytes] };
         let mut pieces = object.fetch_all(first).await?;
+        let size_bytes = object.size_bytes;
         let index = loop {
-            let opened = Index::open(&pieces, MAX_CHUNK_BYTES);
+            let opened;
+            (opened, pieces) = off_runtime(move || (Index::open(&pieces, size_bytes), pieces)).await?;
             let missing = pieces.missing.get_mut().unwrap_or_else(PoisonError::into_inner).take();
             let Some(mut missing) = missing else { break opened? };
             // The footer begins before the tail. Its header comes first: only that is proof of its length.
-            missing.end = missing.end.max(missing.start.saturating_add(BLOCK_BYTES)).min(object.size_bytes);
+            missing.end = missing.end.max(missing.start.saturating_add(BLOCK_BYTES)).min(size_bytes);
             let piece = object.fetch(missing).await?;
             let at = pieces.pieces.partition_point(|(begin, _)| *begin < piece.0);
             // The same place again means longer this time.
@@ -164,55 +172,57 @@ impl StoreReader {
 
     /// Records in any order, as asked for. Chunks that stand close together are fetched in one request, several requests at once.
     ///
-    /// Memory: 64 MiB of the file at most, unless one request is larger, and the records.
+    /// Memory: eight requests of at most 4 MiB, unless a chunk is larger, and the records.
     ///
     /// # Errors
     /// See [`ReadError`].
     pub async fn records_at(&self, indexes: &[u64]) -> Result<Vec<Vec<u8>>, ReadError> {
-        let mut wanted = Vec::with_capacity(indexes.len());
+        let mut wanted: Vec<Wanted> = Vec::with_capacity(indexes.len());
         for (answer, &index) in indexes.iter().enumerate() {
             let (chunk, _) = self.index.locate(index).ok_or(ReadError::NoSuchRecord { index, records: self.num_records() })?;
             wanted.push((chunk, index, answer));
         }
         wanted.sort_unstable();
+        let requests = self.requests(&wanted)?;
+        let answer = |(range, wanted): Request<'_>| {
+            let numbers: Vec<u64> = wanted.iter().map(|(_, index, _)| *index).collect();
+            let places: Vec<usize> = wanted.iter().map(|(.., answer)| *answer).collect();
+            async move {
+                let pieces = self.object.fetch_all(std::iter::once(range)).await?;
+                let found = self.decode(pieces, move |reader| reader.records_at(&numbers)).await?;
+                Ok::<_, ReadError>((places, found))
+            }
+        };
         let mut answers = vec![Vec::new(); indexes.len()];
-        let mut rest = wanted.as_slice();
-        while !rest.is_empty() {
-            let (ranges, taken) = self.requests(rest);
-            let (now, later) = rest.split_at(taken);
-            rest = later;
-            let pieces = self.object.fetch_all(ranges).await?;
-            let numbers: Vec<u64> = now.iter().map(|(_, index, _)| *index).collect();
-            let found = self.on_pool(pieces, move |reader| reader.records_at(&numbers)).await?;
-            for ((.., answer), record) in now.iter().zip(found) {
-                answers[*answer] = record;
+        let mut found = futures::stream::iter(requests.into_iter().map(answer).collect::<Vec<_>>()).buffered(REQUESTS);
+        while let Some((places, records)) = found.try_next().await? {
+            for (place, record) in places.into_iter().zip(records) {
+                answers[place] = record;
             }
         }
         Ok(answers)
     }
 
-    /// Ranges to fetch for the first of the wanted records, as many as may be held at once.
-    fn requests(&self, wanted: &[(usize, u64, usize)]) -> (Vec<Range<u64>>, usize) {
-        let mut ranges: Vec<Range<u64>> = Vec::new();
-        let mut held_bytes = 0;
-        for (at, &(chunk, ..)) in wanted.iter().enumerate() {
-            let span = self.index.span(chunk);
-            match ranges.last_mut() {
-                Some(last) if span.end <= last.end => {}
-                Some(last) if span.start <= last.end.saturating_add(GAP_BYTES) && span.end - last.start <= REQUEST_BYTES => {
-                    held_bytes += span.end - last.end;
-                    last.end = span.end;
+    /// What to fetch at once for which of the wanted records.
+    fn requests<'a>(&self, mut wanted: &'a [Wanted]) -> Result<Vec<Request<'a>>, ReadError> {
+        let mut requests = Vec::new();
+        while let Some(&(first, ..)) = wanted.first() {
+            let mut range = self.index.span(first);
+            let mut taken = 0;
+            for &(chunk, ..) in wanted {
+                self.index.is_readable(chunk, self.max_chunk_bytes)?;
+                let span = self.index.span(chunk);
+                if chunk != first && (span.start > range.end.saturating_add(GAP_BYTES) || span.end - range.start > REQUEST_BYTES) {
+                    break;
                 }
-                Some(_) if held_bytes.saturating_add(span.end - span.start) > HELD_BYTES => return (ranges, at),
-                last => {
-                    // The reader of the pieces joins what stands close together: a small gap is fetched, though by the next request.
-                    let begin = last.map(|last| last.end).filter(|end| span.start - end <= GAP_BYTES).unwrap_or(span.start);
-                    held_bytes += span.end - begin;
-                    ranges.push(begin..span.end);
-                }
+                range.end = range.end.max(span.end);
+                taken += 1;
             }
+            let (now, later) = wanted.split_at(taken);
+            requests.push((range, now));
+            wanted = later;
         }
-        (ranges, wanted.len())
+        Ok(requests)
     }
 
     /// The records of a range, in order; three requests of about 4 MiB are under way or decoded ahead. The stream ends at the first
@@ -229,9 +239,11 @@ impl StoreReader {
         });
         let read = move |window: Range<u64>| async move {
             let span = |record: u64| self.index.locate(record).map_or(0..0, |(chunk, _)| self.index.span(chunk));
+            let chunk = |record: u64| self.index.locate(record).map_or(0, |(chunk, _)| chunk);
+            (chunk(window.start)..=chunk(window.end - 1)).try_for_each(|chunk| self.index.is_readable(chunk, self.max_chunk_bytes))?;
             let pieces = self.object.fetch_all(std::iter::once(span(window.start).start..span(window.end - 1).end)).await?;
             // What was read before a damaged chunk is worth having.
-            let decoded = self.on_pool(pieces, move |reader| Ok(reader.records(window).collect::<Vec<_>>())).await?;
+            let decoded = self.decode(pieces, move |reader| Ok(reader.records(window).collect::<Vec<_>>())).await?;
             Ok::<_, ReadError>(futures::stream::iter(decoded))
         };
         let all = futures::stream::iter(windows).map(read).buffered(AHEAD).try_flatten().chain(futures::stream::iter(beyond));
@@ -250,7 +262,8 @@ impl StoreReader {
         let mut chunks = first..first + 1;
         let mut decoded_bytes = self.index.decoded_bytes(first);
         while chunks.end < self.index.chunks() && self.index.records_of(chunks.end).start < end {
-            decoded_bytes = decoded_bytes.saturating_add(self.index.decoded_bytes(chunks.end));
+            let records = self.index.records_of(chunks.end);
+            decoded_bytes = decoded_bytes.saturating_add(self.index.decoded_bytes(chunks.end)).saturating_add((records.end - records.start) * RECORD_BYTES);
             if decoded_bytes > DECODED_BYTES || self.index.span(chunks.end).end - self.index.offset_bytes(first) > REQUEST_BYTES {
                 break;
             }
@@ -259,20 +272,20 @@ impl StoreReader {
         Some(next..self.index.records_of(chunks.end - 1).end.min(end))
     }
 
-    /// Decodes what was fetched on rayon's pool.
-    async fn on_pool<T: Send + 'static>(
+    /// Decodes what was fetched, on one thread: several requests are under way at once.
+    async fn decode<T: Send + 'static>(
         &self,
         pieces: Pieces,
         work: impl FnOnce(&Reader<Pieces>) -> Result<T, ReadError> + Send + 'static,
     ) -> Result<T, ReadError> {
-        let reader = Reader::of(pieces, Arc::clone(&self.index), self.max_chunk_bytes);
-        let (send, receive) = oneshot::channel();
-        rayon::spawn(move || {
-            // Nobody waits any more: the caller dropped its future.
-            let _ = send.send(work(&reader));
-        });
-        receive.await.map_err(|_| io::Error::other("a decoding thread ended early"))?
+        let reader = Reader::of(pieces, Arc::clone(&self.index), self.max_chunk_bytes).with_max_parallelism(NonZeroUsize::MIN);
+        off_runtime(move || work(&reader)).await?
     }
+}
+
+/// Does work on tokio's threads for blocking work: not on the runtime's own, and not on rayon's, which may all be waiting for this one.
+async fn off_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| io::Error::other("a decoding thread ended early"))
 }
 
 impl fmt::Debug for StoreReader {

@@ -31,14 +31,13 @@ impl Upload {
         Ok(())
     }
 
-    async fn put(&mut self, part: Vec<u8>) -> io::Result<()> {
-        self.wait(PARTS).await?;
+    fn put(&mut self, part: Vec<u8>) {
         self.parts.spawn(self.upload.put_part(PutPayload::from(part)));
-        Ok(())
     }
 
     async fn complete(&mut self, rest: Vec<u8>) -> io::Result<()> {
-        self.put(rest).await?;
+        self.wait(PARTS).await?;
+        self.put(rest);
         self.wait(1).await?;
         self.upload.complete().await?;
         Ok(())
@@ -54,7 +53,7 @@ impl Upload {
 ///
 /// The object appears when [`close`](Self::close) has returned, not before; a writer that is dropped or fails leaves no object (parts that
 /// the store has taken are removed by [`abort`](Self::abort), or by the bucket's lifecycle rule). Memory: as [`Writer`], and five parts of
-/// 8 MiB. Records are compressed by the calling task, or by rayon's pool with `max_parallelism`.
+/// 8 MiB; all parts have one size but the last, which also takes what was held back until the end. Records are compressed by the calling task, or by rayon's pool with `max_parallelism`.
 pub struct StoreWriter {
     writer: Writer<Vec<u8>>,
     upload: Upload,
@@ -84,6 +83,8 @@ impl StoreWriter {
 
     /// Appends a record; waits while too many parts are under way.
     ///
+    /// A caller that drops the future while it waits (a timeout, a `select`) has the record written all the same, once.
+    ///
     /// # Errors
     /// As [`Writer::write_record`], and what the store says of earlier parts.
     pub async fn write_record(&mut self, record: &[u8]) -> Result<(), WriteError> {
@@ -93,13 +94,15 @@ impl StoreWriter {
 
     async fn send_full_parts(&mut self) -> Result<(), WriteError> {
         while self.writer.sink().len() >= self.part_bytes {
-            let mut part = std::mem::take(self.writer.sink_mut());
-            // All parts but the last have one size: some stores ask for that.
-            *self.writer.sink_mut() = part.split_off(self.part_bytes);
-            if let Err(error) = self.upload.put(part).await {
+            if let Err(error) = self.upload.wait(PARTS).await {
                 self.writer.fail();
                 return Err(error.into());
             }
+            // Nothing is awaited while a part is out of the sink: a caller that drops the future loses nothing.
+            let mut part = std::mem::take(self.writer.sink_mut());
+            // All parts but the last have one size: some stores ask for that.
+            *self.writer.sink_mut() = part.split_off(self.part_bytes);
+            self.upload.put(part);
         }
         Ok(())
     }

@@ -24,6 +24,9 @@ const KEPT_SCRATCH_BYTES: usize = 4 << 20;
 /// which costs more for one byte of sizes than for the record's first hundred.
 const ZSTD_STORED_BYTES: usize = 6;
 
+/// Up to here brotli's encoder, made anew for each buffer, costs thousands of times what it could save.
+const BROTLI_STORED_BYTES: usize = 16;
+
 fn zstd_error(code: usize) -> io::Error {
     // Names of parameters and conditions, never data.
     io::Error::other(format!("zstd: {}", get_error_name(code)))
@@ -76,6 +79,19 @@ impl ChunkEncoder {
             let n = source.len() as u8;
             out.extend_from_slice(&[n, 0x28, 0xb5, 0x2f, 0xfd, 0x20, n, n << 3 | 1, 0, 0]);
             out.extend_from_slice(source);
+            return Ok(());
+        }
+        if let (Codec::Brotli { .. }, 1..=BROTLI_STORED_BYTES) = (&self.codec, source.len()) {
+            if length_prefixed {
+                put_varint(out, 1 + 3 + source_bytes + 1);
+            }
+            // Decompressed size; then RFC 7932: a window of 16 bits, one meta-block of 16 bits of length, uncompressed, and the empty last one.
+            let length = source.len() as u32 - 1;
+            let header = length << 4 | 1 << 20;
+            out.push(source.len() as u8);
+            out.extend_from_slice(&header.to_le_bytes()[..3]);
+            out.extend_from_slice(source);
+            out.push(0x03);
             return Ok(());
         }
         let Self { codec, scratch } = self;

@@ -24,6 +24,15 @@ struct Batch {
     groups: Vec<(usize, usize, u64)>,
 }
 
+/// What a group takes beside its bytes: its place in the batch, a chunk's header, its place among the chunks.
+const GROUP_BYTES: usize = size_of::<(usize, usize, u64)>() + 48 + size_of::<Chunk>();
+
+impl Batch {
+    fn bytes(&self) -> usize {
+        self.values.len() + self.sizes.len() + self.groups.len() * GROUP_BYTES
+    }
+}
+
 /// One encoded chunk: where it ends in its batch's bytes, and what the footer says of it.
 pub(super) struct Chunk {
     pub(super) end: usize,
@@ -63,7 +72,8 @@ pub(super) struct Parallel {
 
 impl Parallel {
     pub(super) fn new(options: &Options) -> Self {
-        let threads = options.max_parallelism().get();
+        // More than the pool has would only be buffers.
+        let threads = options.max_parallelism().get().min(rayon::current_num_threads());
         let options = options.clone();
         let limit = Limit { pieces: threads.saturating_mul(2), bytes: IN_FLIGHT_BYTES };
         let queue = Ordered::new(threads, threads, limit, move |encoder: &mut Option<ChunkEncoder>, (batch, encoded)| {
@@ -82,7 +92,7 @@ impl Parallel {
         batch.sizes.extend_from_slice(sizes);
         batch.values.extend_from_slice(values);
         batch.groups.push((batch.sizes.len(), batch.values.len(), records));
-        batch.values.len() + batch.sizes.len() >= BATCH_BYTES
+        batch.bytes() >= BATCH_BYTES
     }
 
     /// Hands the batch over.
@@ -92,7 +102,7 @@ impl Parallel {
         }
         let mut encoded = self.spare.pop().unwrap_or_default();
         let batch = std::mem::replace(&mut self.batch, std::mem::take(&mut encoded.batch));
-        let bytes = batch.values.len();
+        let bytes = batch.bytes();
         self.queue.submit((batch, encoded), bytes, true);
     }
 
@@ -112,6 +122,7 @@ impl Parallel {
         sizes.clear();
         values.clear();
         values.shrink_to(KEPT_BATCH_BYTES);
+        sizes.shrink_to(KEPT_BATCH_BYTES);
         groups.clear();
         self.spare.push(encoded);
     }
