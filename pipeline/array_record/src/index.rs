@@ -121,15 +121,15 @@ impl Index {
 
     /// Whether the chunk's place in the file is one that such a chunk can have: what is read and allocated follows from it. A chunk is
     /// little longer than what it decodes to, or as long as its records are many, and at most two blocks of padding follow.
-    pub(crate) fn is_readable(&self, chunk: usize, max_chunk_bytes: u64) -> Result<(), ReadError> {
+    pub(crate) fn is_readable(&self, chunk: usize, max_chunk_bytes: u64) -> Result<(), At> {
         let span = self.span(chunk);
         let (decoded_bytes, records) = (self.decoded_bytes(chunk), self.records_of(chunk));
         if decoded_bytes > max_chunk_bytes {
-            return Err(at(span, Fault::OverLimit(decoded_bytes)).into());
+            return Err(at(span, Fault::OverLimit(decoded_bytes)));
         }
         let most = most_data_bytes(decoded_bytes, records.end - records.start).saturating_add(4 * BLOCK_BYTES);
         if span.end - span.start > most {
-            return Err(at(span, Fault::IndexMismatch("where a chunk ends")).into());
+            return Err(at(span, Fault::IndexMismatch("where a chunk ends")));
         }
         Ok(())
     }

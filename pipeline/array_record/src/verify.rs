@@ -303,7 +303,7 @@ impl<R: ReadAt + ?Sized, E: FnMut(u64, &[u8])> Walk<'_, R, E> {
                 // The next entry points into this chunk, so that a reader finds neither.
                 Err(Fault::ChunkPastEnd)
             } else if is_indexed {
-                index.agrees(chunk, header).map(|()| true)
+                index.agrees(chunk, header).and_then(|()| index.is_readable(chunk, MAX_CHUNK_BYTES).map_err(|found| found.fault)).map(|()| true)
             } else if begin == index.footer_offset_bytes() {
                 // Met again, and perhaps not the same: the file can have changed since the index was opened.
                 let again = self.decoder.decode(header, data, &mut self.decoded).is_ok() && index.is_made_of(&self.decoded);

@@ -167,7 +167,8 @@ impl<'a, R: ReadAt> Records<'a, R> {
             self.unread.start = chunks.end;
             self.window_bytes = (2 * self.window_bytes).min(MOST_WINDOW_BYTES);
             let readable = chunks.clone().try_for_each(|chunk| index.is_readable(chunk, self.reader.max_chunk_bytes));
-            let filled = readable.and_then(|()| fill(&self.reader.file, &(begin..index.offset_bytes(chunks.end)), &mut window.raw).map(drop));
+            let filled =
+                readable.map_err(ReadError::from).and_then(|()| fill(&self.reader.file, &(begin..index.offset_bytes(chunks.end)), &mut window.raw).map(drop));
             if let Err(error) = filled {
                 self.unreadable = Some(error);
                 return;
