@@ -47,6 +47,7 @@ pub mod progress;
 pub mod pseudonymize;
 pub mod quarantine;
 pub mod read;
+pub mod reveal;
 pub mod run;
 pub mod seal;
 pub mod shape;
