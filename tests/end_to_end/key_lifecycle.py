@@ -1,5 +1,6 @@
 """Keyrings from the first version to the last, and `reveal`: on disk and on S3 with KMS. The values are made up for these tests."""
 import base64
+import concurrent.futures
 import csv
 import json
 import os
@@ -248,15 +249,34 @@ def at_a_terminal(suite, perimeter):
     keyring = folder / "person.keyring.json"
     perimeter("keys", "create", keyring, "--local")
     perimeter("keys", "retire", keyring, "1")
-    for what, typed, destroyed in (("yes", b"yes\n", False), ("the words that are asked for", b"destroy 1\n", True)):
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen([perimeter.binary, "keys", "destroy", keyring, "1", "--confirm", "person", "--reason", "over"], stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        os.close(theirs)
-        os.write(ours, typed)
-        _, err = process.communicate(timeout=60)
-        os.close(ours)
-        state = json.loads(keyring.read_text())["versions"][0]["state"]
-        suite.check(f"at a terminal, {what} {'destroys' if destroyed else 'does not destroy'}", [] if (state == "destroyed") == destroyed and process.returncode == (0 if destroyed else 2) and b"Type `destroy 1`" in err else [f"{state}, exit code {process.returncode}"])
+    state = lambda: json.loads(keyring.read_text())["versions"][0]["state"]
+    code, said = answer(perimeter, keyring, b"yes\n")
+    suite.check("at a terminal, `yes` does not destroy", [] if (code, state()) == (2, "retired") and "Type `destroy 1`" in said else [f"exit code {code}, {state()}"])
+    code, said = answer(perimeter, keyring, b"destroy 1\n", meanwhile=lambda: perimeter("keys", "rotate", keyring))
+    suite.check("a keyring that somebody changed since it was read is left as it is (exit code 3)", [] if (code, state()) == (3, "retired") and "keyring-changed" in said and len(json.loads(keyring.read_text())["versions"]) == 2 else [f"exit code {code}, {state()}"])
+    code, said = answer(perimeter, keyring, b"destroy 1\n")
+    suite.check("at a terminal, the words that are asked for destroy", [] if (code, state()) == (0, "destroyed") else [f"exit code {code}, {state()}"])
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        codes = list(pool.map(lambda _: subprocess.run([perimeter.binary, "keys", "rotate", keyring], capture_output=True).returncode, range(6)))
+    versions = [version["version"] for version in json.loads(keyring.read_text())["versions"]]
+    suite.equal("of several `rotate` at once, each makes its version or says that it did not (exit code 3)", (set(codes) <= {0, 3}, versions), (True, list(range(1, 3 + codes.count(0)))))
+
+
+def answer(perimeter, keyring, typed, meanwhile=lambda: None, env=None):
+    """`keys destroy` at a terminal: waits for the question, does something meanwhile, answers. Returns (exit code, what was said)."""
+    ours, theirs = pty.openpty()
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "PERIMETER_", "RUST_"))} | (env or {})
+    command = [perimeter.binary, "keys", "destroy", str(keyring), "1", "--confirm", "person", "--reason", "over"]
+    process = subprocess.Popen(command, stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=clean)
+    os.close(theirs)
+    said = b""
+    while b"to go on: " not in said and (more := os.read(process.stderr.fileno(), 4096)):
+        said += more
+    meanwhile()
+    os.write(ours, typed)
+    said += process.communicate(timeout=60)[1]
+    os.close(ours)
+    return process.returncode, said.decode()
 
 
 def old_keyring(suite, perimeter):
@@ -290,6 +310,8 @@ def on_aws(suite, perimeter):
         s3.create_bucket(Bucket="keys")
         s3.create_bucket(Bucket="audit", ObjectLockEnabledForBucket=True)
         s3.create_bucket(Bucket="plain")
+        s3.create_bucket(Bucket="always", ObjectLockEnabledForBucket=True)
+        s3.put_object_lock_configuration(Bucket="always", ObjectLockConfiguration={"ObjectLockEnabled": "Enabled", "Rule": {"DefaultRetention": {"Mode": "COMPLIANCE", "Days": 7}}})
         keyring = "s3://keys/person.keyring.json"
         content = lambda: json.loads(s3.get_object(Bucket="keys", Key="person.keyring.json")["Body"].read())
         suite.check("AWS: `keys create`", problems(perimeter("keys", "create", keyring, "--kms-key", "alias/first", env=env), 0))
@@ -305,6 +327,12 @@ def on_aws(suite, perimeter):
         place.provider = place.provider.replace("alias/first", "alias/second")
         after_rewrap(suite, perimeter, "AWS", place, keyring, "s3://audit/reveals/", first, run, keys, env)
         remember(kms, content())
+        perimeter("keys", "create", "s3://keys/other/person.keyring.json", "--kms-key", "alias/second", env=env)
+        other = "s3://keys/other/person.keyring.json"
+        keys("retire", other, "1")
+        code, said = answer(perimeter, other, b"destroy 1\n", lambda: keys("rotate", other), env)
+        states = [version["state"] for version in json.loads(s3.get_object(Bucket="keys", Key="other/person.keyring.json")["Body"].read())["versions"]]
+        suite.check("AWS: a keyring that somebody changed since it was read is left as it is (exit code 3)", [] if (code, states) == (3, ["retired", "active"]) and "keyring-changed" in said else [f"exit code {code}, {states}: {said[-300:]}"])
         audit_on_s3(suite, perimeter, place, s3, env)
 
 
@@ -333,6 +361,9 @@ def audit_on_s3(suite, perimeter, place, s3, env):
     new = [item["Key"] for item in objects("audit") if item["Key"] not in seen]
     heads = [s3.head_object(Bucket="audit", Key=key) for key in new]
     suite.check("AWS audit: --audit-retain locks both records", problems(done, 0) + ([] if len(heads) == 2 and all(key.startswith("locked/") for key in new) and all(h.get("ObjectLockMode") == "COMPLIANCE" and 29 <= (h["ObjectLockRetainUntilDate"] - h["LastModified"]).days <= 30 for h in heads) else [f"{[h.get('ObjectLockMode') for h in heads]}"]))
+    done = ask("s3://always/reveals")
+    modes = [s3.head_object(Bucket="always", Key=item["Key"]).get("ObjectLockMode") for item in objects("always")]
+    suite.check("AWS audit: a bucket's default retention locks them too", problems(done, 0) + ([] if modes == ["COMPLIANCE"] * 2 else [modes]))
     for what, audit, more, codes in (("a bucket without Object Lock under --audit-retain", "s3://plain/reveals/", ("--audit-retain", "30"), (2, 4)), ("a bucket that is not there", "s3://nowhere/reveals/", (), (2, 4))):
         done = ask(audit, *more)
         suite.check(f"AWS audit at {what}: nothing is revealed", ([] if done.code in codes else [done.last]) + (["a value"] if done.out.strip() else []))
@@ -345,3 +376,20 @@ def audit_on_s3(suite, perimeter, place, s3, env):
     job.write_text(job.read_text().replace("'s3://keys/person.keyring.json'", "person.keyring.json"))
     local = perimeter("reveal", job, tokens, "--column", "email", "--reason", REASON, "--audit", "s3://audit/reveals/", env=env | {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:9"})
     suite.check("AWS: an audit place that does not answer: nothing is revealed (exit code 3)", problems(local, 3, "the audit record cannot be written") + (["a value"] if local.out.strip() else []))
+    kms_says_no(suite, perimeter, place, job, tokens, env)
+
+
+def kms_says_no(suite, perimeter, place, job, tokens, env):
+    """Each way in which KMS refuses has its exit code and its words; only what may pass is asked again."""
+    from kms_says_no import KmsSaysNo
+    said = {}
+    for kms_code, exit_code, code, again in (("AccessDeniedException", 4, "kms-denied", False), ("DisabledException", 4, "kms-key-disabled", False), ("KMSInvalidStateException", 4, "kms-key-state", False),
+                                             ("IncorrectKeyException", 4, "kms-rejected", False), ("NotFoundException", 2, "kms-key-invalid", False), ("ThrottlingException", 3, "kms-throttled", True)):
+        with KmsSaysNo(kms_code) as kms:
+            audit = place.folder / f"{code}.jsonl"
+            done = perimeter("reveal", job, tokens, "--column", "email", "--reason", REASON, "--audit", audit, env=env | {"AWS_ENDPOINT_URL_KMS": kms.endpoint})
+            said[code] = done.err.partition("help: ")[2]
+            suite.check(f"KMS says {kms_code}: exit code {exit_code}, {'asked again' if again else 'asked once'}", problems(done, exit_code, code) + ([] if (kms.calls > 1) == again else [f"{kms.calls} calls"]) + (["a value"] if done.out.strip() else []))
+            ended = [json.loads(line).get("ended") for line in audit.read_text().splitlines()]
+            suite.equal(f"KMS says {kms_code}: both records say so", ended, [None, "keys-not-opened"])
+    suite.check("each with a help text of its own", [code for code, text in said.items() if not text.strip() or list(said.values()).count(text) > 1])

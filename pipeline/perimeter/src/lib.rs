@@ -29,6 +29,7 @@
 //! |---|---|
 //! | run a job from a program | [`run::run`] over a [`plan::Plan`] from [`plan::plan`] |
 //! | see what a run would do | [`plan::explain`] |
+//! | change a keyring, or turn tokens back | [`keys`], [`reveal`] |
 //! | know which rule decides a column | [`plan::lineage`], then [`plan::decide`] |
 //! | read or check what was written | [`seal`] |
 //! | know who has to act on a failure | [`error`] |

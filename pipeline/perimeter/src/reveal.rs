@@ -87,12 +87,7 @@ pub struct Counts {
 /// # Errors
 /// Nothing was shown: exit 2 for a reason, version or keyring that cannot be used, 3 and 4 when the intent cannot be recorded or KMS says no.
 /// Something was shown: what `show` said, or `audit-incomplete` when the outcome could not be recorded.
-pub async fn reveal(
-    request: &Request<'_>,
-    tokens: &[&[u8]],
-    stores: &Arc<Stores>,
-    show: &mut Show<'_>,
-) -> Result<Result<Counts, io::Error>> {
+pub async fn reveal(request: &Request<'_>, tokens: &[&[u8]], stores: &Arc<Stores>, show: &mut Show<'_>) -> Result<Result<Counts, io::Error>> {
     check_reason(request.reason, tokens)?;
     let (key, uri) = (&request.column.key, &request.column.key.keyring);
     let file = keys::read(uri, stores).await?.ok_or_else(|| Failure::new(Culprit::File, "keyring-not-found", format!("there is no keyring at {}", uri.0)))?;
@@ -186,13 +181,7 @@ async fn open(column: &Column, key: &Key, file: &KeyringFile, versions: &BTreeSe
     Ok(Some(revealer.map_err(|error| Failure::new(Culprit::File, "not-revealable", format!("column `{}`: {error}", column.name)))?))
 }
 
-async fn run(
-    request: &Request<'_>,
-    mut revealer: Option<Revealer>,
-    file: &KeyringFile,
-    tokens: &[&[u8]],
-    show: &mut Show<'_>,
-) -> (Counts, io::Result<()>) {
+async fn run(request: &Request<'_>, mut revealer: Option<Revealer>, file: &KeyringFile, tokens: &[&[u8]], show: &mut Show<'_>) -> (Counts, io::Result<()>) {
     let mut counts = Counts::default();
     let mut ticks = request.rate.map(|rate| {
         let mut ticks = tokio::time::interval((Duration::from_secs(1) / rate.get()).max(Duration::from_nanos(1)));

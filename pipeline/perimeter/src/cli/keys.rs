@@ -31,7 +31,9 @@ pub(super) async fn execute(global: &Global, command: Keys) -> Done {
             let place = uri(&keyring)?;
             let file = keys::rotate(keys::hold(&place, stores).await?).await?;
             let version = file.versions().last().map_or(0, |entry| entry.version());
-            say(&format!("version {version} is new: jobs make tokens with it once they pin `version: {version}`; its tokens do not join with older ones\n"));
+            say(&format!(
+                "version {version} is new: jobs make tokens with it once they pin `version: {version}`; its tokens do not join with older ones.\nJobs that pin none (`create: true`) take it at once\n"
+            ));
             show(global, &place, &file)
         }
         Keys::Rewrap { keyring, kms_key } => {

@@ -61,8 +61,7 @@ impl Bucket {
         let aws = aws_config::defaults(aws_config::BehaviorVersion::latest()).load().await;
         let credential = credential(&aws).await?;
         let region = aws.region().map_or("us-east-1", |region| region.as_ref()).to_owned();
-        let until = self.retain_days.and_then(|days| Utc::now().checked_add_signed(TimeDelta::days(days.into())));
-        let until = until.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true));
+        let until = self.retain_days.map(until).transpose()?;
         let signing = Signing { credential, region: region.clone(), until };
         let retry = RetryConfig {
             backoff: BackoffConfig { init_backoff: Duration::from_millis(200), max_backoff: Duration::from_secs(4), base: 2.0 },
@@ -91,6 +90,13 @@ impl Bucket {
     }
 }
 
+/// The day until which a record stays.
+fn until(days: u32) -> Result<HeaderValue> {
+    let at = Utc::now().checked_add_signed(TimeDelta::days(days.into())).map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true));
+    let header = at.and_then(|at| HeaderValue::from_str(&at).ok());
+    header.ok_or_else(|| Failure::new(Culprit::File, "audit-retain", format!("{days} days from now are beyond the calendar")).into())
+}
+
 async fn credential(aws: &aws_config::SdkConfig) -> Result<Arc<AwsCredential>> {
     let denied = || Failure::new(Culprit::Denied, "no-credentials", "no AWS credentials were found");
     let provider = aws.credentials_provider().ok_or_else(denied)?;
@@ -107,7 +113,7 @@ async fn credential(aws: &aws_config::SdkConfig) -> Result<Arc<AwsCredential>> {
 struct Signing {
     credential: Arc<AwsCredential>,
     region: String,
-    until: Option<String>,
+    until: Option<HeaderValue>,
 }
 
 impl fmt::Debug for Signing {
@@ -133,12 +139,13 @@ impl HttpService for Signed {
     async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let put = request.method().as_str() == "PUT";
         let headers = request.headers_mut();
-        if put
-            && let Some(until) = &self.by.until
-            && let Ok(until) = HeaderValue::from_str(until)
-        {
+        if put {
+            // Names the checksum that `object_store` sends: required wherever a retention applies.
+            headers.insert("x-amz-sdk-checksum-algorithm", HeaderValue::from_static("SHA256"));
+        }
+        if let (true, Some(until)) = (put, &self.by.until) {
             headers.insert("x-amz-object-lock-mode", HeaderValue::from_static("COMPLIANCE"));
-            headers.insert("x-amz-object-lock-retain-until-date", until);
+            headers.insert("x-amz-object-lock-retain-until-date", until.clone());
         }
         // The body is a stream to the signer; its checksum is the digest that the signature needs.
         let digest = headers.get("x-amz-checksum-sha256").and_then(|checksum| STANDARD.decode(checksum.as_bytes()).ok());
