@@ -8,6 +8,7 @@ import pty
 import shutil
 import stat
 import subprocess
+import time
 
 from harness import WORK, latest, manifest
 
@@ -191,6 +192,8 @@ def on_disk(suite, perimeter):
     suite.check("local: nothing is left beside the keyring", [p.name for p in place.folder.iterdir() if p.name.startswith((".staged", "person.keyring")) and p.suffix not in (".json", ".key")])
     records(suite, place, audit)
     refusals(suite, perimeter, place)
+    purposes(suite, perimeter, place, keyring)
+    killed(suite, perimeter, place)
     at_a_terminal(suite, perimeter)
     old_keyring(suite, perimeter)
 
@@ -228,10 +231,17 @@ def refusals(suite, perimeter, place):
     command = f'ulimit -f 0; trap "" XFSZ; exec "{perimeter.binary}" reveal "{place.job(2)}" "{tokens}" --column email --reason "{REASON}" --audit "{limited}"'
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     suite.check("audit on a disk that takes no more: nothing is revealed (exit code 3)", ([] if done.returncode == 3 else [f"exit code {done.returncode}: {done.stderr[-300:]}"]) + silent(type("", (), {"out": done.stdout})))
+    before = (place.folder / "person.keyring.json").read_bytes()
+    done = ask(place.folder / "person.keyring.json")
+    suite.check("audit at the keyring itself: nothing is revealed, and the keyring is whole", problems(done, 2, "audit-file") + silent(done) + ([] if (place.folder / "person.keyring.json").read_bytes() == before else ["it was changed"]))
     audit = place.folder / "refused.jsonl"
     for what, code, done in (("a hash", "not-reversible", ask(audit, column="holder")), ("a column that is kept", "not-reversible", ask(audit, column="n")), ("no column", "unknown-column", ask(audit, column="mail")),
                              ("more than --max", "too-many-tokens", ask(audit, "--max", "1")), ("a version that is not there", "no-such-version", ask(audit, "--key-version", "9"))):
         suite.check(f"`reveal` of {what} is refused (exit code 2), with the reason", problems(done, 2, code) + silent(done))
+    unpinned = place.folder / "unpinned.yaml"
+    unpinned.write_text(place.job(2).read_text().replace(", version: 2}", ", create: true}"))
+    done = perimeter("reveal", unpinned, place.write("pan.txt", place.tokens("pan")), "--column", "pan", "--reason", REASON, "--audit", audit)
+    suite.check("`reveal` of tokens without a version, by a job that pins none, asks which", problems(done, 2, "version-needed") + silent(done))
     suite.check("and nothing is recorded", [audit.name] if audit.exists() else [])
     strangers = place.write("strangers.txt", ["v2.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", *tokens.read_text().split(), "ana.0@bank.example"])
     done = ask(audit, file=strangers)
@@ -239,6 +249,59 @@ def refusals(suite, perimeter, place):
                 problems(done, 1, "line 1: ", "line 4: ") + (["a token was shown"] if "AAAAAA" in done.err + done.out or "ana.0@" in done.err else []) + ([] if done.out.splitlines() == ["", *WANTED["email"][:2], ""] else ["other values"]))
     typed = subprocess.run([perimeter.binary, "reveal", place.job(2), "--column", "email", "--reason", REASON, "--audit", audit, "--rate", "50", "--json"], input=tokens.read_bytes(), capture_output=True)
     suite.equal("tokens from stdin, values as JSON", [json.loads(line) for line in typed.stdout.splitlines()], [{"line": n + 1, "value": value} for n, value in enumerate(WANTED["email"][:2])])
+
+
+def purposes(suite, perimeter, place, keyring):
+    """`reveal` opens the wrap for reveals and no other; a run opens the one for runs and no other."""
+    whole = keyring.read_text()
+    tokens = place.write("some.txt", place.tokens("email")[:2])
+    reveal = lambda: perimeter("reveal", place.job(2), tokens, "--column", "email", "--reason", REASON, "--audit", place.folder / "purposes.jsonl")
+    run = lambda: perimeter("run", place.job(2))
+
+    def edited(change):
+        content = json.loads(whole)
+        change(content["versions"][1]["wrapped"])
+        keyring.write_text(json.dumps(content))
+
+    edited(lambda wrapped: wrapped.pop("reveal"))
+    suite.check("without its wrap for reveals a version runs and does not reveal", problems(reveal(), 2, "reveal") + problems(run(), 0))
+    edited(lambda wrapped: wrapped.pop("run"))
+    suite.check("without its wrap for runs it reveals and does not run", problems(reveal(), 0) + problems(run(), 2, "run"))
+    edited(lambda wrapped: wrapped.update(reveal=wrapped["run"]))
+    suite.check("a wrap for runs in the place of the one for reveals does not open (exit code 4)", problems(reveal(), 4, "kms-rejected") + problems(run(), 0))
+    keyring.write_text(whole)
+    suite.check("the keyring as it was reveals again", problems(reveal(), 0))
+
+
+def killed(suite, perimeter, place):
+    """A process that is killed: its record was there before the first value; a keyring is the old one or the new one."""
+    audit = place.folder / "killed.jsonl"
+    tokens = place.write("all.txt", place.tokens("email"))
+    command = [perimeter.binary, "reveal", place.job(2), tokens, "--column", "email", "--reason", REASON, "--audit", audit, "--rate", "1"]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    first = process.stdout.readline().decode().strip()
+    process.kill()
+    process.communicate()
+    entries = [json.loads(line) for line in audit.read_text().splitlines()]
+    suite.equal("the first value comes behind the record of the intent", (first, [e["event"] for e in entries], entries[0]["tokens"]), (WANTED["email"][0], ["intent"], len(MAILS)))
+    folder = WORK / "keys-killed"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    keyring = folder / "person.keyring.json"
+    perimeter("keys", "create", keyring, "--local")
+    broken = []
+    for step in range(40):
+        process = subprocess.Popen([perimeter.binary, "keys", "rotate", keyring], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(step / 2000)
+        process.kill()
+        process.wait()
+        try:
+            numbers = [version["version"] for version in json.loads(keyring.read_text())["versions"]]
+            if numbers != list(range(1, len(numbers) + 1)):
+                broken.append(numbers)
+        except ValueError as error:
+            broken.append(error)
+    suite.check("`rotate` killed at any moment leaves the old keyring or the new one", broken + problems(perimeter("keys", "list", keyring), 0))
 
 
 def at_a_terminal(suite, perimeter):
@@ -377,11 +440,27 @@ def audit_on_s3(suite, perimeter, place, s3, env):
     local = perimeter("reveal", job, tokens, "--column", "email", "--reason", REASON, "--audit", "s3://audit/reveals/", env=env | {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:9"})
     suite.check("AWS: an audit place that does not answer: nothing is revealed (exit code 3)", problems(local, 3, "the audit record cannot be written") + (["a value"] if local.out.strip() else []))
     kms_says_no(suite, perimeter, place, job, tokens, env)
+    calls(suite, perimeter, place, tokens, env)
+
+
+def calls(suite, perimeter, place, tokens, env):
+    """KMS is asked by keys, not by rows or names, and for the one purpose."""
+    from kms import KmsCounted
+    job = place.folder / "two_names.job.yaml"
+    names = f"  same: {{{place.provider}, version: 2}}\n  person: {{"
+    job.write_text(place.job(2).read_text().replace("  person: {", names).replace("policy: policy.yaml", "policy: two_names.yaml"))
+    (place.folder / "two_names.yaml").write_text(POLICY.replace("transform: cryptoHash, key: person", "transform: cryptoHash, key: same"))
+    for what, command, purpose in (("a run whose job has two names for one key", ("run", job), "run"), ("`reveal`", ("reveal", place.job(2), tokens, "--column", "email", "--reason", REASON, "--audit", place.folder / "calls.jsonl"), "reveal")):
+        with KmsCounted(env["AWS_ENDPOINT_URL"]) as kms:
+            done = perimeter(*command, env=env | {"AWS_ENDPOINT_URL_KMS": kms.endpoint})
+            asked = [(operation, request["KeyId"], request["EncryptionContext"]) for operation, request in kms.calls]
+        wanted = [("Decrypt", "alias/second", {"app": "perimeter", "keyring": "person", "keyVersion": "2", "purpose": purpose})]
+        suite.check(f"AWS: {what} makes one call to KMS, for the purpose {purpose}", problems(done, 0) + ([] if asked == wanted else [asked]))
 
 
 def kms_says_no(suite, perimeter, place, job, tokens, env):
     """Each way in which KMS refuses has its exit code and its words; only what may pass is asked again."""
-    from kms_says_no import KmsSaysNo
+    from kms import KmsSaysNo
     said = {}
     for kms_code, exit_code, code, again in (("AccessDeniedException", 4, "kms-denied", False), ("DisabledException", 4, "kms-key-disabled", False), ("KMSInvalidStateException", 4, "kms-key-state", False),
                                              ("IncorrectKeyException", 4, "kms-rejected", False), ("NotFoundException", 2, "kms-key-invalid", False), ("ThrottlingException", 3, "kms-throttled", True)):

@@ -19,7 +19,7 @@ use crate::error::{Culprit, Error, Failure, Result};
 use crate::keys::{self, key_failure};
 use crate::store::Stores;
 use perimeter_contract::Contract;
-use perimeter_contract::job::{Key, Uri};
+use perimeter_contract::job::Key;
 use perimeter_pseudonym::keyring::{KeyError, KeyringFile, State, is_reason};
 use perimeter_pseudonym::reveal::{Revealer, Reversible, unwrap_reveal};
 use perimeter_pseudonym::transform::{TokenRefused, token_version};
@@ -93,7 +93,7 @@ pub async fn reveal(request: &Request<'_>, tokens: &[&[u8]], stores: &Arc<Stores
     let file = keys::read(uri, stores).await?.ok_or_else(|| Failure::new(Culprit::File, "keyring-not-found", format!("there is no keyring at {}", uri.0)))?;
     let versions = versions(request, &file, tokens)?;
 
-    let record = audit::Record::new(file.id());
+    let record = audit::Record::new(file.id())?;
     request.audit.append(&record.intent(request, &file, &versions, tokens.len())).await?;
 
     let revealer = match open(request.column, key, &file, &versions).await {
@@ -231,9 +231,4 @@ fn facts(contract: &Contract) -> serde_json::Value {
         "job": {"name": contract.job.name, "sha256": digest("Job")},
         "policy": {"name": contract.policy.name, "version": contract.policy.version, "sha256": digest("Policy")},
     })
-}
-
-/// A place as it is written in records.
-fn place(uri: &Uri) -> &str {
-    &uri.0
 }

@@ -51,13 +51,14 @@ pub(super) async fn execute(global: &Global, asked: Reveal) -> Done {
         stdout.flush()
     };
     let counts = reveal::reveal(&request, &tokens, &services.stores, &mut show).await??;
-    if column.transform == "cryptoReplaceFfxFpe" {
+    if column.transform == "cryptoReplaceFfxFpe" && !global.json {
         say("format-preserving tokens carry no proof: text that was never a token of this column gives a value too, of nobody\n");
     }
     if counts.unopened == 0 {
         return Ok(());
     }
-    for (line, why) in &unopened {
+    // As JSON they stand among the results.
+    for (line, why) in unopened.iter().filter(|_| !global.json) {
         say(&format!("line {line}: {}\n", explain(*why)));
     }
     Err(Ended::Failed(

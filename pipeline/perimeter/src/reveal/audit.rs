@@ -5,8 +5,8 @@
 //! remove or replace it ([`locked`]).
 mod locked;
 
-use super::{Counts, Request, facts, place};
-use crate::error::{Culprit, Failure, Result};
+use super::{Counts, Request, facts};
+use crate::error::{Culprit, Error, Failure, Result};
 use crate::store::Writer;
 use chrono::{DateTime, SecondsFormat, Utc};
 use perimeter_contract::job::Uri;
@@ -67,9 +67,11 @@ impl Audit {
                 let appended = tokio::task::spawn_blocking(move || append(&path, line.as_bytes())).await;
                 match appended {
                     Ok(Ok(true)) => Ok(()),
-                    Ok(Ok(false)) => Err(Failure::new(Culprit::File, "audit-file", format!("{} is no regular file, or others may write it", self.uri.0))
-                        .help("records go to a file that only its owner writes (chmod go-w)")
-                        .into()),
+                    Ok(Ok(false)) => {
+                        Err(Failure::new(Culprit::File, "audit-file", format!("{} holds something else, or is no file, or others may write it", self.uri.0))
+                            .help("records go to a file of their own that only its owner writes (chmod go-w)")
+                            .into())
+                    }
                     Ok(Err(error)) => Err(unwritten(Writer::failure(&self.uri.0, error))),
                     Err(_) => Err(Failure::new(Culprit::Outside, "stopped", "the work was stopped").into()),
                 }
@@ -80,17 +82,20 @@ impl Audit {
 }
 
 /// Says what a failure of the audit place means for the one who waits for values.
-fn unwritten(error: crate::error::Error) -> crate::error::Error {
+fn unwritten(error: Error) -> Error {
     match error {
-        crate::error::Error::Failed(mut failure) => {
+        Error::Failed(mut failure) => {
             failure.message = format!("the audit record cannot be written: {}", failure.message);
-            crate::error::Error::Failed(failure)
+            Error::Failed(failure)
         }
         other => other,
     }
 }
 
-/// False for a place that is no file of ours alone.
+/// How every record begins, and so every file of them: a keyring that is named by mistake would be lost to an appended line.
+const BEGINNING: &[u8] = br#"{"apiVersion":"perimeter/v1","kind":"RevealRecord""#;
+
+/// False for a place that is no file of records, or not ours alone.
 fn append(path: &Path, line: &[u8]) -> io::Result<bool> {
     let made = !path.exists();
     let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
@@ -101,6 +106,11 @@ fn append(path: &Path, line: &[u8]) -> io::Result<bool> {
     match file.lock() {
         Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
         _ => {}
+    }
+    let mut beginning = Vec::new();
+    Read::by_ref(&mut file).take(BEGINNING.len() as u64).read_to_end(&mut beginning)?;
+    if !BEGINNING.starts_with(&beginning) {
+        return Ok(false);
     }
     // A crash in the middle of a record leaves half a line: the next record begins on its own.
     let length = file.seek(SeekFrom::End(0))?;
@@ -131,13 +141,11 @@ pub(super) struct Entry {
 }
 
 impl Record {
-    pub(super) fn new(keyring: &str) -> Self {
+    pub(super) fn new(keyring: &str) -> Result<Self> {
         let mut id = [0_u8; 16];
-        // Without randomness the time and the process have to tell records apart.
-        if rand::rngs::OsRng.try_fill_bytes(&mut id).is_err() {
-            id[..4].copy_from_slice(&std::process::id().to_be_bytes());
-        }
-        Self { id: hex::encode(id), keyring: keyring.to_owned() }
+        let silent = |_| Failure::new(Culprit::Outside, "no-entropy", "the operating system's random generator failed");
+        rand::rngs::OsRng.try_fill_bytes(&mut id).map_err(silent)?;
+        Ok(Self { id: hex::encode(id), keyring: keyring.to_owned() })
     }
 
     pub(super) fn intent(&self, request: &Request<'_>, file: &KeyringFile, versions: &BTreeSet<u32>, tokens: usize) -> Entry {
@@ -149,10 +157,11 @@ impl Record {
                 "who": who(),
                 "reason": request.reason,
                 "column": column.name,
+                "key": column.key_name,
                 "transform": column.transform,
                 "rule": column.rule,
                 "contract": facts(request.contract),
-                "keyring": {"id": self.keyring, "uri": place(&column.key.keyring), "kmsKey": key_id, "versions": versions},
+                "keyring": {"id": self.keyring, "uri": column.key.keyring.0, "kmsKey": key_id, "versions": versions},
                 "tokens": tokens,
                 "perSecond": request.rate,
                 "tool": concat!("perimeter ", env!("CARGO_PKG_VERSION")),
@@ -214,11 +223,20 @@ mod tests {
     fn records_are_appended_whole() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.jsonl");
-        assert!(append(&path, b"{1}\n").unwrap());
+        let record = |number: u8| [BEGINNING, b",", &[b'0' + number], b"}\n"].concat();
+        assert!(append(&path, &record(1)).unwrap());
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
-        fs::write(&path, "{1}\n{hal").unwrap();
-        assert!(append(&path, b"{2}\n").unwrap());
-        assert_eq!(fs::read_to_string(&path).unwrap(), "{1}\n{hal\n{2}\n");
+        fs::write(&path, [&record(1)[..], b"{hal"].concat()).unwrap();
+        assert!(append(&path, &record(2)).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), [&record(1)[..], b"{hal\n", &record(2)].concat());
+        for other in ["{\n  \"apiVersion\": \"perimeter/v1\",\n  \"kind\": \"Keyring\"\n}\n", "x", "\n"] {
+            let place = folder.path().join("other.json");
+            fs::write(&place, other).unwrap();
+            assert!(!append(&place, &record(3)).unwrap());
+            assert_eq!(fs::read_to_string(&place).unwrap(), other, "something else is left as it is");
+        }
+        let entry = Record::new("person").unwrap().outcome(Counts::default(), "complete");
+        assert!(entry.record.to_string().as_bytes().starts_with(BEGINNING));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o620)).unwrap();
         assert!(!append(&path, b"{3}\n").unwrap(), "the group may write it");
         assert!(append(folder.path(), b"{3}\n").is_err() && append(&folder.path().join("none/audit"), b"{3}\n").is_err());
