@@ -4,8 +4,10 @@
 //! and failures for machines. Exit codes follow from [`Error::exit_code`] alone.
 mod arguments;
 mod commands;
+mod keys;
 mod progress;
 mod render;
+mod reveal;
 
 pub use arguments::Cli;
 

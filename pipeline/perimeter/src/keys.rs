@@ -1,13 +1,23 @@
-//! Root keys of a run: opened once each, by reference, at the start.
+//! Keyrings: the root keys of a run, and what an operator does to the files.
 //!
 //! [`open`] reads every keyring that the plan names and unwraps one root key per keyring version: one KMS call each, however
-//! many rows there are. [`create`] makes a keyring for `perimeter keys create` and for jobs that say `create: true`.
+//! many rows there are and however many names of the job mean the same key. [`create`] makes a keyring for `perimeter keys create` and
+//! for jobs that say `create: true`. [`hold`] reads one to change it: [`rotate`], [`rewrap`], [`retire`], [`destroy`] and
+//! [`add_split_key`] put the next state in its place, or nothing when somebody else was faster.
+mod failure;
+mod hold;
+mod lifecycle;
+
+pub(crate) use failure::{key_failure, store_failure};
+pub use hold::{Held, hold};
+pub use lifecycle::{add_split_key, destroy, retire, rewrap, rotate};
+
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::plan::Plan;
 use crate::store::Stores;
 use perimeter_contract::job::{Job, Provider, Uri};
 use perimeter_pseudonym::RootKey;
-use perimeter_pseudonym::keyring::{KeyError, KeyringFile, Purpose, create_keyring, unwrap_root};
+use perimeter_pseudonym::keyring::{KeyCache, KeyError, KeyringFile, Purpose, create_keyring};
 use perimeter_pseudonym::kms::{AwsKms, Kms, KmsError, LocalKms};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -20,7 +30,7 @@ const KEYRING_BYTES: u64 = 1 << 20;
 /// The opened root keys of a job, by key name. `Debug` shows names and versions only.
 #[derive(Debug)]
 pub struct Keys {
-    roots: BTreeMap<String, RootKey>,
+    roots: BTreeMap<String, Arc<RootKey>>,
 }
 
 /// What the manifest says of a key.
@@ -41,7 +51,10 @@ impl Keys {
     /// # Errors
     /// The plan does not name it, which is a fault of the tool.
     pub fn root(&self, name: &str) -> Result<&RootKey> {
-        self.roots.get(name).ok_or_else(|| Failure::new(Culprit::File, "key-not-opened", format!("the key `{name}` was not opened for this run")).into())
+        self.roots
+            .get(name)
+            .map(Arc::as_ref)
+            .ok_or_else(|| Failure::new(Culprit::File, "key-not-opened", format!("the key `{name}` was not opened for this run")).into())
     }
 
     /// Ids and versions, in the order of names.
@@ -55,9 +68,9 @@ impl Keys {
 /// # Errors
 /// A keyring is missing or malformed (exit 2), KMS denies (exit 4) or cannot be reached (exit 3).
 pub async fn open(plan: &Plan, stores: &Arc<Stores>) -> Result<Keys> {
-    let mut roots: BTreeMap<String, RootKey> = BTreeMap::new();
+    let (mut roots, known) = (BTreeMap::new(), KeyCache::default());
     for name in plan.key_names() {
-        roots.insert(name.to_owned(), open_one(name, &plan.contract.job, stores).await?);
+        roots.insert(name.to_owned(), open_known(name, &plan.contract.job, stores, &known).await?);
     }
     Ok(Keys { roots })
 }
@@ -66,7 +79,11 @@ pub async fn open(plan: &Plan, stores: &Arc<Stores>) -> Result<Keys> {
 ///
 /// # Errors
 /// As [`open`].
-pub async fn open_one(name: &str, job: &Job, stores: &Arc<Stores>) -> Result<RootKey> {
+pub async fn open_one(name: &str, job: &Job, stores: &Arc<Stores>) -> Result<Arc<RootKey>> {
+    open_known(name, job, stores, &KeyCache::default()).await
+}
+
+async fn open_known(name: &str, job: &Job, stores: &Arc<Stores>, known: &KeyCache) -> Result<Arc<RootKey>> {
     let Some(key) = job.keys.get(name) else {
         return Err(Failure::new(Culprit::File, "key-missing", format!("the job names no key `{name}`")).into());
     };
@@ -80,7 +97,7 @@ pub async fn open_one(name: &str, job: &Job, stores: &Arc<Stores>) -> Result<Roo
         }
     };
     let kms = provider(&key.provider, &key.keyring).await?;
-    unwrap_root(kms.as_ref(), &file, key.version, Purpose::Run).await.map_err(|error| key_failure(&error, &key.keyring))
+    known.unwrap_root(kms.as_ref(), &file, key.version, Purpose::Run).await.map_err(|error| key_failure(&error, &key.keyring))
 }
 
 /// Reads a keyring file; `None` when there is none.
@@ -91,14 +108,18 @@ pub async fn read(uri: &Uri, stores: &Arc<Stores>) -> Result<Option<KeyringFile>
     let (blocking, place) = (Arc::clone(stores), uri.clone());
     let bytes = tokio::task::spawn_blocking(move || blocking.read_all(&place, KEYRING_BYTES)).await.map_err(|_| stopped())?;
     match bytes {
-        Ok(bytes) => KeyringFile::parse(&bytes).map(Some).map_err(|error| {
-            Failure::new(Culprit::File, "malformed-keyring", format!("{}: {error}", uri.0))
-                .help("name the keyring itself (NAME.keyring.json, not the key file beside it); a damaged one is restored from its backup, never repaired by hand")
-                .into()
-        }),
+        Ok(bytes) => parse(&bytes, uri).map(Some),
         Err(Error::Failed(failure)) if failure.code == "input-not-found" => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+fn parse(bytes: &[u8], uri: &Uri) -> Result<KeyringFile> {
+    KeyringFile::parse(bytes).map_err(|error| {
+        Failure::new(Culprit::File, "malformed-keyring", format!("{}: {error}", uri.0))
+            .help("name the keyring itself (NAME.keyring.json, not the key file beside it); a damaged one is restored from its backup, never repaired by hand")
+            .into()
+    })
 }
 
 fn stopped() -> Error {
@@ -151,27 +172,9 @@ fn local(uri: &Uri, open: impl FnOnce(&Path) -> Result<LocalKms, KmsError>) -> R
     Ok(Box::new(kms))
 }
 
-async fn provider(by: &Provider, keyring: &Uri) -> Result<Box<dyn Kms>> {
+pub(crate) async fn provider(by: &Provider, keyring: &Uri) -> Result<Box<dyn Kms>> {
     match by {
         Provider::Local => local(keyring, LocalKms::open),
         Provider::AwsKms { key_id } => Ok(Box::new(AwsKms::from_environment(key_id).await)),
     }
-}
-
-fn key_failure(error: &KeyError, keyring: &Uri) -> Error {
-    let (culprit, code, help) = match error {
-        KeyError::Kms(KmsError::Denied { .. }) => (
-            Culprit::Denied,
-            "kms-denied",
-            "the role of this process needs kms:GenerateDataKey, kms:Encrypt and kms:Decrypt on the key, and the key must be enabled",
-        ),
-        KeyError::Kms(KmsError::Unavailable { .. }) => (Culprit::Outside, "kms-unavailable", "run again; if it stays, check the endpoint and the region"),
-        KeyError::Kms(KmsError::Rejected) => {
-            (Culprit::Denied, "kms-rejected", "the keyring was not made with this KMS key, or was altered: restore it from its backup")
-        }
-        KeyError::Commitment { .. } => (Culprit::Denied, "key-commitment", "the keyring was altered: restore it from its backup"),
-        KeyError::Kms(KmsError::KeyFile { .. }) => (Culprit::File, "key-file", "the key file of the local provider stands beside the keyring, mode 0600"),
-        _ => (Culprit::File, "key-unusable", "see `perimeter keys list` for the keyring's versions"),
-    };
-    Failure::new(culprit, code, format!("keyring {}: {error}", keyring.0)).help(help).into()
 }

@@ -29,6 +29,7 @@
 //! |---|---|
 //! | run a job from a program | [`run::run`] over a [`plan::Plan`] from [`plan::plan`] |
 //! | see what a run would do | [`plan::explain`] |
+//! | change a keyring, or turn tokens back | [`keys`], [`reveal`] |
 //! | know which rule decides a column | [`plan::lineage`], then [`plan::decide`] |
 //! | read or check what was written | [`seal`] |
 //! | know who has to act on a failure | [`error`] |
@@ -47,6 +48,7 @@ pub mod progress;
 pub mod pseudonymize;
 pub mod quarantine;
 pub mod read;
+pub mod reveal;
 pub mod run;
 pub mod seal;
 pub mod shape;

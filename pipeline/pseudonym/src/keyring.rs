@@ -36,7 +36,7 @@ mod split;
 mod view;
 
 pub use cache::KeyCache;
-pub use lifecycle::{add_split_key, destroy, retire, rewrap, rotate};
+pub use lifecycle::{add_split_key, destroy, is_reason, retire, rewrap, rotate};
 pub use split::{SplitKey, Splitter, unwrap_split};
 pub use view::{KeyringView, VersionView};
 

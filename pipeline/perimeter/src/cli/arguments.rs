@@ -2,6 +2,7 @@
 use crate::engine::Limits;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -77,9 +78,12 @@ pub(super) enum Command {
         /// The manifest: a path or an s3:// uri
         manifest: String,
     },
-    /// Make and list keyrings
+    /// Make, list and change keyrings
     #[command(subcommand)]
     Keys(Keys),
+    /// Show the values behind tokens of one column; every request is recorded first
+    #[command(after_help = REVEAL)]
+    Reveal(Reveal),
     /// Open what was rejected
     #[command(subcommand)]
     Quarantine(Quarantine),
@@ -106,7 +110,82 @@ pub(super) enum Keys {
     List {
         /// A path or an s3:// uri
         keyring: String,
+        /// A later copy of the same keyring: says which of its destroyed versions this one brings back (exit 1)
+        #[arg(long, value_name = "KEYRING")]
+        known: Option<String>,
     },
+    /// Add a version with a fresh key; older ones stay, jobs go on with the version that they pin
+    Rotate {
+        /// A path or an s3:// uri
+        keyring: String,
+    },
+    /// Wrap every key of a keyring anew; tokens stay as they are
+    Rewrap {
+        /// A path or an s3:// uri
+        keyring: String,
+        /// By this AWS KMS key from now on (id, ARN or alias)
+        #[arg(long, value_name = "KEY")]
+        kms_key: Option<String>,
+    },
+    /// End the making of tokens with a version; old ones still reveal
+    Retire {
+        /// A path or an s3:// uri
+        keyring: String,
+        /// Its number
+        version: u32,
+    },
+    /// Destroy a retired version: nothing that it made can be revealed, or made again, by anyone
+    Destroy {
+        /// A path or an s3:// uri
+        keyring: String,
+        /// Its number
+        version: u32,
+        /// The keyring's id, typed back; on a terminal there is a second question
+        #[arg(long, value_name = "ID")]
+        confirm: String,
+        /// Why, in a sentence; the keyring file keeps it
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+    /// Give a keyring of an earlier version of this tool the key that decides splits; it never changes
+    AddSplitKey {
+        /// A path or an s3:// uri
+        keyring: String,
+    },
+}
+
+const REVEAL: &str = "Only for cryptoDeterministic and cryptoReplaceFfxFpe, as the job's policy uses them for the column. A value a line on stdout, an empty \
+line for a token that does not open: its number goes to stderr, and the exit code is 1. The records hold who, when, which column, which keys, how \
+many tokens and why; never a token or a value.";
+
+#[derive(Debug, Args)]
+pub(super) struct Reveal {
+    /// The job file that made the tokens; its input is not needed
+    pub(super) job: PathBuf,
+    /// A file of tokens, one a line
+    #[arg(default_value = "-")]
+    pub(super) file: PathBuf,
+    /// A column of the job's query
+    #[arg(long, value_name = "NAME")]
+    pub(super) column: String,
+    /// Why, in a sentence; the record keeps it
+    #[arg(long, value_name = "TEXT")]
+    pub(super) reason: String,
+    /// Where the record goes first: a file that is appended to, or s3://bucket/prefix/
+    #[arg(long, value_name = "URI")]
+    pub(super) audit: String,
+    /// Lock records on S3 for so many days (Object Lock, compliance mode)
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36500))]
+    pub(super) audit_retain: Option<u32>,
+    /// The key version that made the tokens, where they do not name it
+    #[arg(long, value_name = "N")]
+    pub(super) key_version: Option<u32>,
+    /// Refuse more tokens than this
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(super) max: usize,
+    /// At most so many tokens a second
+    #[arg(long, value_name = "N")]
+    pub(super) rate: Option<NonZeroU32>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,12 +1,13 @@
 //! What each command does with the library, and what it shows of the result.
-use super::arguments::{Cli, Command, FileKind, Global, Keys, Quarantine, Schema};
+use super::arguments::{Cli, Command, FileKind, Global, Quarantine, Schema};
 use super::progress::Drawn;
+use super::{keys, reveal};
 use crate::engine::scan::Tally;
 use crate::error::Error;
 use crate::plan::{self, Plan};
 use crate::run::{self, Services};
-use crate::{keys, seal};
-use perimeter_contract::job::{Provider, Uri};
+use crate::seal;
+use perimeter_contract::job::Uri;
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::Path;
@@ -30,7 +31,7 @@ impl From<io::Error> for Ended {
     }
 }
 
-type Done = Result<(), Ended>;
+pub(super) type Done = Result<(), Ended>;
 
 pub(super) fn execute(cli: Cli, runtime: &Runtime) -> Done {
     let Cli { global, command } = cli;
@@ -41,31 +42,31 @@ pub(super) fn execute(cli: Cli, runtime: &Runtime) -> Done {
             Command::Check { job } => check(&global, &job).await,
             Command::Inspect { shard } => inspect(&global, shard).await,
             Command::Verify { manifest } => verify(&global, manifest).await,
-            Command::Keys(Keys::Create { keyring, kms_key, local: _ }) => create(&global, &keyring, kms_key).await,
+            Command::Keys(command) => keys::execute(&global, command).await,
+            Command::Reveal(asked) => reveal::execute(&global, asked).await,
             Command::Quarantine(Quarantine::Show { job, file, raw }) => show_quarantine(&global, &job, &file, raw).await,
-            Command::Keys(Keys::List { keyring }) => list(&global, &keyring).await,
             Command::Schema(Schema::Json { kind }) => schema(kind),
         }
     })
 }
 
-fn result(text: &str) -> Done {
+pub(super) fn result(text: &str) -> Done {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()?;
     Ok(())
 }
 
-fn result_json(value: &serde_json::Value) -> Done {
+pub(super) fn result_json(value: &serde_json::Value) -> Done {
     result(&format!("{value:#}\n"))
 }
 
-fn say(text: &str) {
+pub(super) fn say(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// An argument as a place: `s3://…` as it is, a path made absolute.
-fn uri(argument: &str) -> Result<Uri, Ended> {
+pub(super) fn uri(argument: &str) -> Result<Uri, Ended> {
     if argument.contains("://") {
         return Ok(Uri(argument.to_owned()));
     }
@@ -161,7 +162,7 @@ fn share(rows: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { rows as f64 * 100.0 / all as f64 }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Ended> {
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Ended> {
     let stopped = || crate::error::Failure::new(crate::error::Culprit::Outside, "stopped", "the work was stopped").into();
     Ok(tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(stopped()))?)
 }
@@ -185,33 +186,12 @@ async fn verify(global: &Global, manifest: String) -> Done {
     Ok(report.into_result()?)
 }
 
-async fn create(global: &Global, keyring: &str, kms_key: Option<String>) -> Done {
-    let services = Services::new(global.limits());
-    let place = uri(keyring)?;
-    let provider = kms_key.map_or(Provider::Local, |key_id| Provider::AwsKms { key_id });
-    let file = keys::create(&place, &provider, &services.stores).await?;
-    show_keyring(global, &place, &file)
-}
-
-async fn list(global: &Global, keyring: &str) -> Done {
-    let services = Services::new(global.limits());
-    let place = uri(keyring)?;
-    match keys::read(&place, &services.stores).await? {
-        Some(file) => show_keyring(global, &place, &file),
-        None => Err(Ended::Failed(
-            crate::error::Failure::new(crate::error::Culprit::File, "keyring-not-found", format!("there is no keyring at {}", place.0))
-                .help("make it with `perimeter keys create`")
-                .into(),
-        )),
-    }
-}
-
 /// One JSON line per rejected record: where it stood and what it broke; its bytes only when they are asked for.
 async fn show_quarantine(global: &Global, job: &Path, file: &str, raw: bool) -> Done {
     let services = Services::new(global.limits());
     let contract = perimeter_contract::load(job, &global.parameters()).map_err(Error::from)?;
     let name = contract.job.quarantine.key.clone();
-    let root = keys::open_one(&name, &contract.job, &services.stores).await?;
+    let root = crate::keys::open_one(&name, &contract.job, &services.stores).await?;
     let place = uri(file)?;
     let lines = blocking(move || {
         let mut lines = String::new();
@@ -226,24 +206,6 @@ async fn show_quarantine(global: &Global, job: &Path, file: &str, raw: bool) -> 
         Ok(lines)
     });
     result(&lines.await?)
-}
-
-fn show_keyring(global: &Global, place: &Uri, file: &perimeter_pseudonym::keyring::KeyringFile) -> Done {
-    let versions = file.versions();
-    if global.json {
-        let versions: Vec<_> = versions
-            .iter()
-            .map(|version| json!({"version": version.version(), "state": version.state(), "created": version.created(), "purposes": version.purposes().map(|purpose| purpose.as_str()).collect::<Vec<_>>()}))
-            .collect();
-        return result_json(&json!({"keyring": place.0, "id": file.id(), "versions": versions}));
-    }
-    let mut text = format!("keyring {} at {}\nversion  state      created               purposes\n", file.id(), place.0);
-    for version in versions {
-        let purposes: Vec<&str> = version.purposes().map(|purpose| purpose.as_str()).collect();
-        let state = format!("{:?}", version.state()).to_lowercase();
-        text.push_str(&format!("{:>7}  {state:9}  {:20}  {}\n", version.version(), version.created(), purposes.join(", ")));
-    }
-    result(&text)
 }
 
 fn schema(kind: FileKind) -> Done {

@@ -129,7 +129,7 @@ impl Version {
         }
         if let Some(Tombstone { at, why }) = &self.destroyed {
             check_time(at)?;
-            if self.state != State::Destroyed || !lifecycle::valid_reason(why) {
+            if self.state != State::Destroyed || !lifecycle::is_reason(why) {
                 return Err(invalid("destroyed says when and why, of a destroyed version only"));
             }
         }

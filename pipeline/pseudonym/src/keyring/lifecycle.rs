@@ -76,7 +76,7 @@ pub fn retire(file: &KeyringFile, version: u32) -> Result<KeyringFile, KeyError>
 /// # Errors
 /// [`KeyError::NoSuchVersion`], [`KeyError::StillActive`], [`KeyError::Destroyed`] when it was done before, [`KeyError::BadReason`].
 pub fn destroy(file: &KeyringFile, version: u32, why: &str) -> Result<KeyringFile, KeyError> {
-    if !valid_reason(why) {
+    if !is_reason(why) {
         return Err(KeyError::BadReason);
     }
     let mut destroyed = file.clone();
@@ -108,7 +108,8 @@ pub async fn add_split_key(kms: &dyn Kms, file: &KeyringFile) -> Result<KeyringF
     Ok(added)
 }
 
-pub(super) fn valid_reason(why: &str) -> bool {
+/// Whether a text can stand in a record as the reason for something: 1 to 500 characters on one line, not all of them blank.
+pub fn is_reason(why: &str) -> bool {
     !why.trim().is_empty() && why.chars().count() <= 500 && !why.chars().any(char::is_control)
 }
 

@@ -1,4 +1,4 @@
-//! What `keys list` shows: everything but wraps and commitments.
+//! What `keys list` shows: everything but wraps and whole commitments.
 use super::{KeyVersion, KeyringFile, Provider, Purpose, State, Tombstone};
 use serde::Serialize;
 
@@ -28,6 +28,8 @@ pub struct VersionView {
     pub state: State,
     /// When it was made.
     pub created: String,
+    /// The first 8 bytes of its commitment, hexadecimal: enough to see that two files hold the same key.
+    pub commitment_prefix: String,
     /// What it is wrapped for.
     pub purposes: Vec<Purpose>,
     /// When and why it was destroyed.
@@ -45,6 +47,7 @@ impl KeyringFile {
             version: entry.version,
             state: entry.state,
             created: entry.created.clone(),
+            commitment_prefix: hex::encode(&entry.commitment[..8]),
             purposes: entry.purposes().collect(),
             destroyed: entry.tombstone.clone(),
         };
