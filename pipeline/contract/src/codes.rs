@@ -77,9 +77,13 @@ codes! {
     EMPTY_MATCH = "empty-match",
     NULLS_TOKEN = "nulls-token",
     CANONICALIZE_CONFLICT = "canonicalize-conflict",
+    ENCODING_BYTES = "encoding-bytes",
     TOO_FEW_DIGITS = "too-few-digits",
+    BAD_ALPHABET = "bad-alphabet",
+    BAD_LENGTHS = "bad-lengths",
     BAD_CHARACTER = "bad-character",
     BAD_SIZE = "bad-size",
+    BAD_BUCKETS = "bad-buckets",
     BAD_DESTINATION = "bad-destination",
     TRANSFORM_NOT_AVAILABLE = "transform-not-available",
     GATE_NOT_AVAILABLE = "gate-not-available",
@@ -133,7 +137,7 @@ pub(crate) fn not_available(code: &'static str, span: Span, what: &str) -> Diagn
         }
         TRANSFORM_NOT_AVAILABLE => (
             "this version cannot run this transform and so refuses the policy",
-            "use `cryptoHash`, `cryptoDeterministic`, `cryptoReplaceFfxFpe`, `dateShift`, `characterMask`, `truncate`, `fixedSizeBucketing`, `drop` or `keep`",
+            "drop the column (`transform: drop`), replace the text whole (`redact`, `replace`, `replaceWithInfoType`) or `encrypt` it",
         ),
         FORMAT_NOT_AVAILABLE => ("this version does not read this format", "`csv`, `json` or `parquet`"),
         COMPRESSION_NOT_AVAILABLE => ("this version does not read this compression", "`.gz`, `.zst`, or none"),

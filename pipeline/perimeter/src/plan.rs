@@ -5,6 +5,7 @@
 //! [`explain`] prints it, as text and as JSON; [`Plan::digest`] is what approvers sign.
 pub mod decide;
 pub mod explain;
+pub mod format;
 pub mod lineage;
 #[cfg(test)]
 mod tests;
@@ -17,8 +18,9 @@ use crate::store::Stores;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::datasource::empty::EmptyTable;
 use decide::{Decision, JoinDomain};
+use format::Format;
 use lineage::{ColumnLineage, RowInfluence, SourceColumn};
-use perimeter_contract::policy::{Nulls, Transform};
+use perimeter_contract::policy::{Nulls, TimePart, TokenEncoding, Transform};
 use perimeter_contract::{Contract, Diagnostic, Diagnostics, Span};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -64,6 +66,8 @@ pub struct PlannedColumn {
     pub decision: Decision,
     /// For `dateShift`: the position of the column whose value picks the shift.
     pub context: Option<usize>,
+    /// For `cryptoReplaceFfxFpe`: how many values share the column's format, and what follows from that.
+    pub format: Option<Format>,
     /// True when shape or table use it; what nobody uses is not computed.
     pub needed: bool,
 }
@@ -82,13 +86,21 @@ impl Plan {
 
     /// The type of a column after *pseudonymize*; `None` for a dropped one.
     pub fn output_type(column: &PlannedColumn) -> Option<DataType> {
-        match column.decision.transform {
+        match &column.decision.transform {
             Transform::Drop => None,
+            Transform::CryptoHash { encoding: TokenEncoding::Int64, .. } => Some(DataType::Int64),
+            Transform::TimePart { .. } => Some(DataType::Int32),
+            Transform::Bucketing { buckets } if buckets.iter().all(|bucket| bucket.label.is_none()) => Some(column.data_type.clone()),
             Transform::CryptoHash { .. }
             | Transform::CryptoDeterministic { .. }
+            | Transform::Encrypt { .. }
             | Transform::CryptoReplaceFfxFpe { .. }
             | Transform::CharacterMask { .. }
-            | Transform::Truncate { .. } => Some(DataType::Utf8),
+            | Transform::Truncate { .. }
+            | Transform::Bucketing { .. }
+            | Transform::Redact
+            | Transform::Replace { .. }
+            | Transform::ReplaceWithInfoType => Some(DataType::Utf8),
             Transform::DateShift { .. } | Transform::FixedSizeBucketing { .. } | Transform::Keep => Some(column.data_type.clone()),
         }
     }
@@ -220,7 +232,10 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
             continue;
         };
         match decide::decide(contract, field.name(), &lineage, place) {
-            Ok(decision) => columns.push(PlannedColumn { name: field.name().clone(), data_type, lineage, decision, context: None, needed: false }),
+            Ok(decision) => {
+                let format = Format::of(contract, &lineage, &decision.transform);
+                columns.push(PlannedColumn { name: field.name().clone(), data_type, lineage, decision, context: None, format, needed: false });
+            }
             Err(more) => problems.extend(more),
         }
     }
@@ -250,6 +265,14 @@ fn find_contexts(columns: &mut [PlannedColumn], place: Span, problems: &mut Vec<
         let found: Vec<usize> = (0..columns.len()).filter(|&other| !columns[other].lineage.computed && columns[other].decision.join_domain == wanted).collect();
         let name = &columns[index].name;
         match found.as_slice() {
+            [context] if matches!(columns[*context].decision.transform, Transform::Encrypt { .. }) => problems.push(
+                Diagnostic::new(
+                    "encrypted-context",
+                    columns[*context].decision.span,
+                    format!("`{}` picks the shift of `{name}`, and is encrypted", columns[*context].name),
+                )
+                .help("an encrypted column says nothing about which rows belong together: use cryptoHash or cryptoDeterministic for it, or drop it"),
+            ),
             [context] => columns[index].context = Some(*context),
             [] => problems.push(
                 Diagnostic::new(
@@ -290,55 +313,98 @@ fn check_transforms(contract: &Contract, columns: &[PlannedColumn], problems: &m
             Transform::CryptoHash { .. } | Transform::CryptoDeterministic { .. } => {
                 (matches!(column.data_type, DataType::Utf8 | DataType::Int32 | DataType::Int64 | DataType::Date32), "text, an integer or a date")
             }
+            Transform::Encrypt { .. } => (
+                matches!(
+                    column.data_type,
+                    DataType::Utf8 | DataType::Int32 | DataType::Int64 | DataType::Date32 | DataType::Boolean | DataType::Decimal128(..)
+                ),
+                "text, an integer, a decimal, a boolean or a date",
+            ),
             Transform::CryptoReplaceFfxFpe { .. } | Transform::CharacterMask { .. } | Transform::Truncate { .. } => {
                 (column.data_type == DataType::Utf8, "text")
             }
-            Transform::DateShift { .. } => (matches!(column.data_type, DataType::Date32 | DataType::Timestamp(..)), "a date or a timestamp"),
-            Transform::FixedSizeBucketing { .. } => {
+            Transform::DateShift { .. } | Transform::TimePart { .. } => {
+                (matches!(column.data_type, DataType::Date32 | DataType::Timestamp(..)), "a date or a timestamp")
+            }
+            Transform::FixedSizeBucketing { .. } | Transform::Bucketing { .. } => {
                 (matches!(column.data_type, DataType::Int32 | DataType::Int64 | DataType::Decimal128(..)), "an integer or a decimal")
             }
-            Transform::Drop | Transform::Keep => (true, ""),
+            Transform::Redact | Transform::Replace { .. } | Transform::ReplaceWithInfoType | Transform::Drop | Transform::Keep => (true, ""),
         };
         if !fits {
             problems.push(Diagnostic::new("transform-type", span, format!("{} takes {wants}, but `{name}` is {}", transform.name(), column.data_type)).help(
                 match transform {
-                    Transform::FixedSizeBucketing { .. } => {
+                    Transform::FixedSizeBucketing { .. } | Transform::Bucketing { .. } => {
                         "cast it in `prepare` (a year, an age, a rounded decimal), or choose another transform for this rule"
                     }
-                    Transform::DateShift { .. } => "declare the column as a date or timestamp in the contract, or choose another transform for this rule",
+                    Transform::DateShift { .. } | Transform::TimePart { .. } => {
+                        "declare the column as a date or timestamp in the contract, or choose another transform for this rule"
+                    }
                     _ => "declare the column as text in the contract, or choose another transform for this rule",
                 },
             ));
+        } else {
+            check_options(column, problems);
         }
-        if let Transform::FixedSizeBucketing { size } = transform
-            && fits
-            && crate::pseudonymize::bucket_size(size, &column.data_type).is_none()
-        {
+        if column.decision.nulls == Nulls::Token && !transform.has_null_token() {
             problems.push(
-                Diagnostic::new("bucket-size", span, format!("`{name}` is {}, which cannot express a bucket of this size", column.data_type))
-                    .help("use a size with no more fraction digits than the column has"),
-            );
-        }
-        if column.decision.nulls == Nulls::Token && !matches!(transform, Transform::CryptoHash { .. }) {
-            problems.push(
-                Diagnostic::new("nulls-token", span, format!("`nulls: token` needs cryptoHash, not {}", transform.name()))
+                Diagnostic::new("nulls-token", span, format!("`nulls: token` needs a transform that makes tokens, not {}", transform.name()))
                     .help("use `nulls: keep` or `nulls: reject`"),
             );
         }
     }
 }
 
+/// Options that only the column's type, lengths or semantic type can judge.
+fn check_options(column: &PlannedColumn, problems: &mut Vec<Diagnostic>) {
+    let (transform, name, span) = (&column.decision.transform, &column.name, column.decision.span);
+    let data_type = &column.data_type;
+    if let Some(domain) = column.format.as_ref().and_then(Format::too_small) {
+        problems.push(
+            Diagnostic::new(
+                "fpe-domain",
+                span,
+                format!("{} needs 10^6 values that share the format of `{name}`, but there are fewer: {domain}", transform.name()),
+            )
+            .help("keep fewer characters, or state what such values get instead: `fallback: {transform: cryptoHash}`"),
+        );
+    }
+    match transform {
+        Transform::FixedSizeBucketing { .. } if crate::pseudonymize::fixed_buckets(transform, data_type).is_none() => problems.push(
+            Diagnostic::new("bucket-size", span, format!("`{name}` is {data_type}, which cannot express a bucket of this size or its bounds"))
+                .help("use numbers with no more fraction digits than the column has"),
+        ),
+        Transform::Bucketing { .. } if crate::pseudonymize::buckets(transform, data_type).is_none() => problems.push(
+            Diagnostic::new("bucket-size", span, format!("`{name}` is {data_type}, which cannot express these bounds"))
+                .help("use numbers with no more digits than the column has"),
+        ),
+        Transform::TimePart { part: TimePart::HourOfDay } if *data_type == DataType::Date32 => problems.push(
+            Diagnostic::new("time-part", span, format!("`{name}` is a date, which has no hour"))
+                .help("take `year`, `month`, `dayOfMonth`, `dayOfWeek` or `weekOfYear`, or use a timestamp"),
+        ),
+        Transform::ReplaceWithInfoType if column.decision.semantic_types.len() != 1 => problems.push(
+            Diagnostic::new(
+                "info-type",
+                span,
+                format!("`{name}` has {} semantic types, and replaceWithInfoType writes one", column.decision.semantic_types.len()),
+            )
+            .help("give the column a semanticType in its contract, or use `replace` with a text"),
+        ),
+        _ => {}
+    }
+}
+
 /// Shape and table name columns of the query; they must be there and must not be dropped.
 fn mark_needed(contract: &Contract, columns: &mut [PlannedColumn], problems: &mut Vec<Diagnostic>) {
     let shape = &contract.job.shape;
-    let mut uses: Vec<(&str, Span, String)> = Vec::new();
+    let mut uses: Vec<(&str, Span, String, bool)> = Vec::new();
     if let Some(sequence) = &shape.sequence {
-        uses.push((&sequence.by, sequence.span, "the entity of the sequences".to_owned()));
-        uses.extend(sequence.order_by.iter().map(|column| (column.as_str(), sequence.span, "the order of the sequences".to_owned())));
+        uses.push((&sequence.by, sequence.span, "the entity of the sequences".to_owned(), true));
+        uses.extend(sequence.order_by.iter().map(|column| (column.as_str(), sequence.span, "the order of the sequences".to_owned(), true)));
     }
-    uses.extend(shape.features.iter().map(|feature| (feature.column.as_str(), feature.span, format!("the feature `{}`", feature.name))));
+    uses.extend(shape.features.iter().map(|feature| (feature.column.as_str(), feature.span, format!("the feature `{}`", feature.name), false)));
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
-    for (name, span, what) in uses {
+    for (name, span, what, sorts) in uses {
         match columns.iter_mut().find(|column| column.name == name) {
             None => problems.push(
                 Diagnostic::new("unknown-column", span, format!("{what} is `{name}`, which the query does not give"))
@@ -351,6 +417,13 @@ fn mark_needed(contract: &Contract, columns: &mut [PlannedColumn], problems: &mu
                         .help("use another column, or have the policy changed"),
                 );
             }
+            Some(column) if sorts && matches!(column.decision.transform, Transform::Encrypt { .. }) => {
+                let rule = column.decision.rule.as_deref().unwrap_or_default();
+                problems.push(
+                    Diagnostic::new("encrypted-order", span, format!("{what} is `{name}`, which the policy encrypts (rule \"{rule}\")"))
+                        .help("equal values of an encrypted column have different tokens, and other ones in the next run: use cryptoHash, cryptoDeterministic or another column"),
+                );
+            }
             Some(column) => column.needed = true,
         }
     }
@@ -358,5 +431,12 @@ fn mark_needed(contract: &Contract, columns: &mut [PlannedColumn], problems: &mu
         for column in columns.iter_mut().filter(|column| column.decision.transform != Transform::Drop) {
             column.needed = true;
         }
+    }
+    let encrypted = |column: &PlannedColumn| matches!(column.decision.transform, Transform::Encrypt { .. });
+    if shape.sequence.is_none() && columns.iter().any(encrypted) && columns.iter().filter(|column| column.needed).all(encrypted) {
+        problems.push(
+            Diagnostic::new("encrypted-order", shape.span, "every column that leaves is encrypted, and nothing is left to place and order rows by")
+                .help("add a column that is not encrypted: a cryptoHash token of an id will do"),
+        );
     }
 }

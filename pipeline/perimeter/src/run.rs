@@ -120,7 +120,7 @@ async fn until_closed(
     let quarantined = Quarantined { keys: Arc::clone(&keys), key: quarantine.key.clone(), folder: quarantine.uri.clone(), run_id: run.id.clone() };
     let checked = Checked::register(plan, &context, services, Some(&quarantined))?;
     let prepared = prepare(plan, context, checked).await?;
-    let pseudonymized = pseudonymize(prepared, plan, &keys, limits).await?;
+    let pseudonymized = pseudonymize(prepared, plan, &keys, limits, &run.id).await?;
     let shaped = order::shape(pseudonymized, plan, limits)?;
     let closed = emit::shard(shaped, plan, sink, table, progress).await?;
 

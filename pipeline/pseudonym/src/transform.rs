@@ -73,6 +73,9 @@ pub enum ValueRefused {
     /// The check digit is wrong: it could not be restored.
     #[error("the check digit is wrong")]
     CheckDigit,
+    /// The cipher failed on a value that had passed every check: a fault, and never a token.
+    #[error("the value could not be encrypted")]
+    NotEncrypted,
     /// No bucket holds the value.
     #[error("no bucket holds the value")]
     NoBucket,
@@ -93,6 +96,7 @@ impl ValueRefused {
             Self::WrongLength => "wrong-length",
             Self::TooLong => "value-too-long",
             Self::CheckDigit => "check-digit",
+            Self::NotEncrypted => "not-encrypted",
             Self::NoBucket => "no-bucket",
             Self::NotInCalendar => "not-in-calendar",
         }
@@ -210,6 +214,22 @@ impl Tokens {
         self.bytes.clear();
         self.ends.clear();
         self.refused.clear();
+    }
+
+    /// Takes back the tokens that stand at `spans`, ascending: they are refused, and nothing stays of them.
+    #[cold]
+    fn withdraw(&mut self, spans: &[std::ops::Range<usize>], why: ValueRefused) {
+        let bytes = std::mem::take(&mut self.bytes);
+        let mut start = 0;
+        for (index, end) in self.ends.iter_mut().enumerate() {
+            match spans.binary_search_by_key(&start, |span| span.start) {
+                Ok(_) if *end > start => self.refused.push((index, why)),
+                _ => self.bytes.extend_from_slice(&bytes[start..*end]),
+            }
+            start = *end;
+            *end = self.bytes.len();
+        }
+        self.refused.sort_unstable_by_key(|(index, _)| *index);
     }
 
     fn each(&mut self, values: &[&str], mut apply: impl FnMut(&str, &mut Vec<u8>) -> Result<(), ValueRefused>) {

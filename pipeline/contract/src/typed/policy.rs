@@ -1,7 +1,6 @@
 //! Policy files as typed.
 use super::job::{ApiVersion, Number};
-use crate::policy::{Canonicalize, Nulls, TokenEncoding};
-use crate::schema::CheckDigit;
+use crate::policy::{AlphabetName, CheckDigit, Invalid, Nulls, TimePart, TokenEncoding};
 use crate::spanned::{OneOrMany, Spanned};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -80,17 +79,15 @@ pub(crate) struct PrivacyUnit {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename = "transform", rename_all = "camelCase")]
 #[schemars(rename = "Rule", tag = "transform")]
-#[schemars(extend("x-not-available" = {
-    "encrypt": "transform-not-available", "deidentifyText": "transform-not-available", "redact": "transform-not-available",
-    "replace": "transform-not-available", "replaceWithInfoType": "transform-not-available", "bucketing": "transform-not-available",
-    "timePart": "transform-not-available"
-}))]
+#[schemars(extend("x-not-available" = {"deidentifyText": "transform-not-available"}))]
 pub(crate) enum Rule {
     /// HMAC-SHA256, cannot be reversed.
     CryptoHash(CryptoHash),
     /// AES-SIV: reversible, joinable.
     CryptoDeterministic(CryptoDeterministic),
-    /// FF1 over the digits of a value.
+    /// AES-GCM: reversible, joins with nothing; another token in every run.
+    Encrypt(Encrypt),
+    /// FF1: characters of an alphabet become others of it.
     CryptoReplaceFfxFpe(CryptoReplaceFfxFpe),
     /// Whole days, the same for every value of one context.
     DateShift(DateShift),
@@ -100,6 +97,16 @@ pub(crate) enum Rule {
     Truncate(Truncate),
     /// The lower bound of the bucket that holds the number.
     FixedSizeBucketing(FixedSizeBucketing),
+    /// The label or the lower bound of the bucket that holds the number.
+    Bucketing(Bucketing),
+    /// One part of a date or time.
+    TimePart(TimePartRule),
+    /// The empty text.
+    Redact(Redact),
+    /// One text for all values.
+    Replace(Replace),
+    /// The semantic type in brackets.
+    ReplaceWithInfoType(ReplaceWithInfoType),
     /// The column does not leave.
     Drop(Drop),
     /// The column leaves as it is.
@@ -133,12 +140,16 @@ rule!(
         #[schemars(required)]
         key: Option<Spanned<String>>,
         /// Steps before hashing, in this order.
-        canonicalize: Option<OneOrMany<Spanned<Canonicalize>>>,
+        canonicalize: Option<OneOrMany<Spanned<Step>>>,
         /// How the token is written; `hex` by default.
         encoding: Option<TokenEncoding>,
-        /// How many bytes of the MAC are kept; 32 by default.
+        /// How many bytes of the MAC are kept; 32 by default. Of `hex` and `base64url` only.
         #[schemars(range(min = 16, max = 32))]
-        bytes: Option<u8>,
+        bytes: Option<Spanned<u8>>,
+        /// What happens to a value of nothing but white space; as `nulls` by default.
+        empty: Option<Nulls>,
+        /// What happens to a value that the transform refuses; `reject` by default, `token` where `nulls` is.
+        invalid: Option<Invalid>,
     }
 );
 rule!(
@@ -148,25 +159,49 @@ rule!(
         #[schemars(required)]
         key: Option<Spanned<String>>,
         /// Steps before encryption, in this order.
-        canonicalize: Option<OneOrMany<Spanned<Canonicalize>>>,
+        canonicalize: Option<OneOrMany<Spanned<Step>>>,
+        /// What happens to a value of nothing but white space; as `nulls` by default.
+        empty: Option<Nulls>,
+        /// What happens to a value that the transform refuses; `reject` by default, `token` where `nulls` is.
+        invalid: Option<Invalid>,
     }
 );
 rule!(
-    /// FF1 over the digits of a value.
+    /// AES-GCM: reversible, joins with nothing; another token in every run.
+    Encrypt {
+        /// The name of the job's key.
+        #[schemars(required)]
+        key: Option<Spanned<String>>,
+    }
+);
+rule!(
+    /// FF1: characters of an alphabet become others of it.
     CryptoReplaceFfxFpe {
         /// The name of the job's key.
         #[schemars(required)]
         key: Option<Spanned<String>>,
-        /// Digits kept in front; 0 by default.
+        /// The characters that are replaced with each other; `digits` by default. Others than separators are refused.
+        alphabet: Option<Spanned<AlphabetName>>,
+        /// The same as characters: 2 to 95 of printable ASCII, each once. Their order is part of the tokens' identity.
+        custom_alphabet: Option<Spanned<String>>,
+        /// Characters kept in front; 0 by default.
         #[schemars(range(min = 0, max = 32))]
         keep_first: Option<Spanned<u8>>,
-        /// Digits kept at the end, before the check digit; 0 by default.
+        /// Characters kept at the end, before the check digit; 0 by default.
         #[schemars(range(min = 0, max = 32))]
         keep_last: Option<Spanned<u8>>,
         /// The check digit that is computed again.
         check_digit: Option<CheckDigit>,
+        /// The lengths that values have, without separators; by default those of the check digit or of the contract.
+        lengths: Option<OneOrMany<Spanned<u16>>>,
+        /// What values get whose format fewer than 10^6 share.
+        fallback: Option<Fallback>,
         /// Steps before encryption, in this order.
-        canonicalize: Option<OneOrMany<Spanned<Canonicalize>>>,
+        canonicalize: Option<OneOrMany<Spanned<Step>>>,
+        /// What happens to a value of nothing but white space; as `nulls` by default.
+        empty: Option<Nulls>,
+        /// What happens to a value that the transform refuses; `reject` by default, `token` where `nulls` is.
+        invalid: Option<Invalid>,
     }
 );
 rule!(
@@ -211,7 +246,44 @@ rule!(
         /// The width of a bucket, more than 0.
         #[schemars(required)]
         size: Option<Spanned<Number>>,
+        /// Smaller numbers count as this one.
+        lower_bound: Option<Spanned<Number>>,
+        /// Larger numbers count as this one.
+        upper_bound: Option<Spanned<Number>>,
     }
+);
+rule!(
+    /// The label or the lower bound of the bucket that holds the number.
+    Bucketing {
+        /// Ranges that ascend and do not overlap; all of them have a label, or none.
+        buckets: Option<Spanned<Vec<Spanned<Range>>>>,
+        /// The same without labels and gaps: the lower bounds, ascending; the last bucket is open at the top.
+        bounds: Option<Spanned<Vec<Spanned<Number>>>>,
+    }
+);
+rule!(
+    /// One part of a date or time, as an integer.
+    TimePartRule {
+        /// Which.
+        #[schemars(required)]
+        part: Option<TimePart>,
+    }
+);
+rule!(
+    /// The empty text.
+    Redact {}
+);
+rule!(
+    /// One text for all values.
+    Replace {
+        /// The text.
+        #[schemars(required)]
+        new_value: Option<Spanned<String>>,
+    }
+);
+rule!(
+    /// The semantic type in brackets.
+    ReplaceWithInfoType {}
 );
 rule!(
     /// The column does not leave.
@@ -220,6 +292,114 @@ rule!(
 rule!(
     /// The column leaves as it is.
     Keep {}
+);
+
+/// A step before a value becomes a token.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Step(pub(crate) String);
+
+impl JsonSchema for Step {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Canonicalize".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A step before a value becomes a token: `trim`, `nfc`, `upper`, `lower`, `digits`, `stripPunctuation`, or `leftPad:11`, which gives an integer its lost zeros back.",
+            "type": "string",
+            "pattern": "^(trim|nfc|upper|lower|digits|stripPunctuation|leftPad:[1-9][0-9]{0,2})$",
+            "examples": ["trim", "nfc", "upper", "lower", "digits", "stripPunctuation", "leftPad:11"]
+        })
+    }
+}
+
+/// One range.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Range {
+    /// The smallest number in it; without it, open at the bottom.
+    pub(crate) min: Option<Spanned<Number>>,
+    /// The first number above it; without it, open at the top.
+    pub(crate) max: Option<Spanned<Number>>,
+    /// What stands for its numbers; without it, `min` does.
+    pub(crate) label: Option<Spanned<String>>,
+}
+
+/// What a value gets whose format is too small for `cryptoReplaceFfxFpe`, under the key and the steps of the rule.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename = "transform", rename_all = "camelCase")]
+#[schemars(rename = "Fallback", tag = "transform")]
+pub(crate) enum Fallback {
+    /// HMAC-SHA256, cannot be reversed.
+    CryptoHash(FallbackHash),
+    /// AES-SIV: reversible, joinable.
+    CryptoDeterministic(FallbackDeterministic),
+    /// Characters become a masking character.
+    CharacterMask(FallbackMask),
+    /// The first characters.
+    Truncate(FallbackTruncate),
+    /// The empty text.
+    Redact(FallbackRedact),
+    /// One text for all values.
+    Replace(FallbackReplace),
+}
+
+macro_rules! fallback {
+    ($(#[$doc:meta])* $name:ident { $($(#[$meta:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        pub(crate) struct $name {
+            $($(#[$meta])* pub(crate) $field: $type,)*
+        }
+    };
+}
+
+fallback!(
+    /// HMAC-SHA256, cannot be reversed; hexadecimal.
+    FallbackHash {
+        /// How many bytes of the MAC are kept; 32 by default.
+        #[schemars(range(min = 16, max = 32))]
+        bytes: Option<u8>,
+    }
+);
+fallback!(
+    /// AES-SIV: reversible, joinable.
+    FallbackDeterministic {}
+);
+fallback!(
+    /// Characters become a masking character.
+    FallbackMask {
+        /// One character; `*` by default.
+        masking_character: Option<Spanned<String>>,
+        /// Characters kept in front; 0 by default.
+        keep_first: Option<u32>,
+        /// Characters kept at the end; 0 by default.
+        keep_last: Option<u32>,
+        /// The mask's length whatever the value's; by default one masking character per character.
+        #[schemars(range(min = 1, max = 1024))]
+        mask_length: Option<u32>,
+    }
+);
+fallback!(
+    /// The first characters.
+    FallbackTruncate {
+        /// How many.
+        #[schemars(required, range(min = 1))]
+        length: Option<u32>,
+    }
+);
+fallback!(
+    /// The empty text.
+    FallbackRedact {}
+);
+fallback!(
+    /// One text for all values.
+    FallbackReplace {
+        /// The text.
+        #[schemars(required)]
+        new_value: Option<Spanned<String>>,
+    }
 );
 
 /// What a rule looks at.

@@ -1,10 +1,14 @@
 //! Policies.
-use super::{Report, days, decimal, file_name, join_domain, not_blank, semantic_type, touched, unique};
-use crate::policy::{Canonicalize, Destination, Gates, Match, Nulls, Policy, Rule, Transform};
-use crate::schema::CheckDigit;
+mod buckets;
+mod fpe;
+
+use super::{Report, days, file_name, join_domain, not_blank, semantic_type, touched, unique};
+use crate::diagnostic::{list, nearest, shorten};
+use crate::policy::TokenEncoding;
+use crate::policy::{Canonicalize, Destination, Gates, Invalid, Match, Nulls, Policy, Rule, Transform};
 use crate::spanned::{OneOrMany, Spanned};
 use crate::typed::policy as typed;
-use crate::{Diagnostic, Span, codes};
+use crate::{Diagnostic, codes};
 
 pub(crate) fn policy(typed: typed::Policy, report: &mut Report) -> Option<Policy> {
     let metadata = typed.metadata.map(|metadata| {
@@ -76,34 +80,48 @@ fn rule(typed: Spanned<typed::Rule>, report: &mut Report) -> Option<Rule> {
     let Spanned { value, span } = typed;
     macro_rules! common {
         ($rule:ident) => {
-            ($rule.name, $rule.matches, $rule.nulls)
+            ($rule.name, $rule.matches, $rule.nulls, (None, None))
+        };
+        ($rule:ident, guarded) => {
+            ($rule.name, $rule.matches, $rule.nulls, ($rule.empty, $rule.invalid))
         };
     }
-    let ((name, matches, nulls), transform) = match value {
-        typed::Rule::CryptoHash(r) => (
-            common!(r),
-            canonicalize(r.canonicalize, report).zip(key(r.key, report)).map(|(canonicalize, key)| Transform::CryptoHash {
+    let ((name, matches, nulls, (empty, invalid)), transform) = match value {
+        typed::Rule::CryptoHash(r) => {
+            let encoding = r.encoding.unwrap_or_default();
+            let written_whole = matches!(encoding, TokenEncoding::Int64 | TokenEncoding::Uuid);
+            if let Some(bytes) = r.bytes.as_ref().filter(|_| written_whole) {
+                let message = "`bytes` says nothing about `int64` and `uuid`, which have 63 and 122 bits";
+                report.push(Diagnostic::new(codes::ENCODING_BYTES, bytes.span, message).help("remove it, or use `encoding: hex` or `base64url`"));
+            }
+            let bytes = r.bytes.map_or(32, |bytes| bytes.value);
+            let transform = canonicalize(r.canonicalize, report).zip(key(r.key, report)).map(|(canonicalize, key)| Transform::CryptoHash {
                 key,
                 canonicalize,
-                encoding: r.encoding.unwrap_or_default(),
-                bytes: r.bytes.unwrap_or(32),
-            }),
-        ),
+                encoding,
+                bytes,
+            });
+            (common!(r, guarded), transform)
+        }
         typed::Rule::CryptoDeterministic(r) => (
-            common!(r),
+            common!(r, guarded),
             canonicalize(r.canonicalize, report).zip(key(r.key, report)).map(|(canonicalize, key)| Transform::CryptoDeterministic { key, canonicalize }),
         ),
+        typed::Rule::Encrypt(r) => (common!(r), key(r.key, report).map(|key| Transform::Encrypt { key })),
         typed::Rule::CryptoReplaceFfxFpe(r) => {
-            let common = common!(r);
-            let keep_first = r.keep_first.as_ref().map_or(0, |n| n.value);
-            let keep_last = r.keep_last.as_ref().map_or(0, |n| n.value);
-            let span = r.keep_last.or(r.keep_first).map_or(span, |n| n.span);
-            let kept_is_fine = kept_digits(keep_first, keep_last, r.check_digit, span, report);
-            let transform = canonicalize(r.canonicalize, report)
-                .zip(key(r.key, report))
-                .filter(|_| kept_is_fine)
-                .map(|(canonicalize, key)| Transform::CryptoReplaceFfxFpe { key, keep_first, keep_last, check_digit: r.check_digit, canonicalize });
-            (common, transform)
+            let key = key(r.key, report);
+            let canonicalize = canonicalize(r.canonicalize, report);
+            let options = fpe::Options {
+                alphabet: r.alphabet,
+                custom_alphabet: r.custom_alphabet,
+                keep_first: r.keep_first,
+                keep_last: r.keep_last,
+                check_digit: r.check_digit,
+                lengths: r.lengths,
+                fallback: r.fallback,
+            };
+            let transform = fpe::transform(options, key, canonicalize, span, report);
+            ((r.name, r.matches, r.nulls, (r.empty, r.invalid)), transform)
         }
         typed::Rule::DateShift(r) => {
             let context = r.context.and_then(|context| context.join_domain).and_then(|domain| join_domain(domain, report));
@@ -124,28 +142,36 @@ fn rule(typed: Spanned<typed::Rule>, report: &mut Report) -> Option<Rule> {
         }
         typed::Rule::Truncate(r) => (common!(r), r.length.map(|length| Transform::Truncate { length })),
         typed::Rule::FixedSizeBucketing(r) => {
-            let size = r.size.and_then(|size| {
-                let number = decimal(&size.value.0.0).filter(|number| number.unscaled > 0);
-                if number.is_none() {
-                    let message = "`size` is not a width of a bucket";
-                    report.push(Diagnostic::new(codes::BAD_SIZE, size.span, message).help("a number greater than 0, 38 digits at most: `5`, `0.25`"));
-                }
-                number
-            });
-            (common!(r), size.map(|size| Transform::FixedSizeBucketing { size }))
+            let transform = buckets::fixed_size(r.size, r.lower_bound, r.upper_bound, report);
+            (common!(r), transform)
         }
+        typed::Rule::Bucketing(r) => {
+            let transform = buckets::ranges(r.buckets, r.bounds, span, report);
+            (common!(r), transform)
+        }
+        typed::Rule::TimePart(r) => (common!(r), r.part.map(|part| Transform::TimePart { part })),
+        typed::Rule::Redact(r) => (common!(r), Some(Transform::Redact)),
+        typed::Rule::Replace(r) => {
+            let new_value = r.new_value.and_then(|text| not_blank(text, "newValue", report));
+            (common!(r), new_value.map(|new_value| Transform::Replace { new_value }))
+        }
+        typed::Rule::ReplaceWithInfoType(r) => (common!(r), Some(Transform::ReplaceWithInfoType)),
         typed::Rule::Drop(r) => (common!(r), Some(Transform::Drop)),
         typed::Rule::Keep(r) => (common!(r), Some(Transform::Keep)),
     };
     let name = name.and_then(|name| not_blank(name, "name", report));
     let matches = matches.and_then(|matches| self::matches(matches, report));
     if let (Some(Spanned { value: Nulls::Token, span }), Some(transform)) = (&nulls, &transform)
-        && !matches!(transform, Transform::CryptoHash { .. })
+        && !transform.has_null_token()
     {
         let message = format!("`{}` has no token for null", transform.name());
-        report.push(Diagnostic::new(codes::NULLS_TOKEN, *span, message).help("`keep` or `reject`; `token` is for `cryptoHash`"));
+        let help = "`keep` or `reject`; `token` is for `cryptoHash`, `cryptoDeterministic`, `cryptoReplaceFfxFpe` and replacements";
+        report.push(Diagnostic::new(codes::NULLS_TOKEN, *span, message).help(help));
     }
-    Some(Rule { name: name?, matches: matches?, transform: transform?, nulls: nulls.map(|nulls| nulls.value).unwrap_or_default(), span })
+    let nulls = nulls.map(|nulls| nulls.value).unwrap_or_default();
+    let empty = empty.unwrap_or(nulls);
+    let invalid = invalid.unwrap_or(if nulls == Nulls::Token { Invalid::Token } else { Invalid::Reject });
+    Some(Rule { name: name?, matches: matches?, transform: transform?, nulls, empty, invalid, span })
 }
 
 fn key(name: Option<Spanned<String>>, report: &mut Report) -> Option<String> {
@@ -180,40 +206,37 @@ fn matches(typed: Spanned<typed::Match>, report: &mut Report) -> Option<Match> {
     (report.len() == before).then_some(matches)
 }
 
-fn canonicalize(steps: Option<OneOrMany<Spanned<Canonicalize>>>, report: &mut Report) -> Option<Vec<Canonicalize>> {
+fn canonicalize(steps: Option<OneOrMany<Spanned<typed::Step>>>, report: &mut Report) -> Option<Vec<Canonicalize>> {
     let steps = steps.map(|steps| steps.0).unwrap_or_default();
     let before = report.len();
-    for (index, step) in steps.iter().enumerate() {
-        let earlier = || steps.iter().take(index).map(|step| step.value);
-        if earlier().any(|other| other == step.value) {
+    let mut known: Vec<Canonicalize> = Vec::with_capacity(steps.len());
+    for step in steps {
+        let Some(value) = Canonicalize::parse(&step.value.0) else {
+            let words: Vec<&str> = Canonicalize::WORDS.iter().map(|(word, _)| *word).chain(["leftPad:11"]).collect();
+            let help = match nearest(&step.value.0, &words) {
+                _ if step.value.0.starts_with("leftPad") => "the length that values have with all their zeros, 1 to 255: `leftPad:11`".to_owned(),
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("one of {}", list(&words)),
+            };
+            let message = format!("`{}` is not a value of `canonicalize`", shorten(&step.value.0));
+            report.push(Diagnostic::new(codes::UNKNOWN_VALUE, step.span, message).help(help));
+            continue;
+        };
+        let same = |other: &Canonicalize| *other == value || matches!((other, value), (Canonicalize::LeftPad(_), Canonicalize::LeftPad(_)));
+        if known.iter().any(same) {
             report.push(Diagnostic::new(codes::CANONICALIZE_CONFLICT, step.span, "the step is here twice").help("keep one of them"));
         }
-        let other_case = match step.value {
+        let other_case = match value {
             Canonicalize::Upper => Some(Canonicalize::Lower),
             Canonicalize::Lower => Some(Canonicalize::Upper),
             _ => None,
         };
-        if other_case.is_some_and(|other| earlier().any(|step| step == other)) {
+        if other_case.is_some_and(|other| known.contains(&other)) {
             report.push(Diagnostic::new(codes::CANONICALIZE_CONFLICT, step.span, "`upper` and `lower` undo each other").help("keep one of them"));
         }
+        known.push(value);
     }
-    (report.len() == before).then(|| steps.into_iter().map(|step| step.value).collect())
-}
-
-/// FF1 needs six digits to work on; where the check digit tells the length of the value, this can be said before any data is seen.
-fn kept_digits(first: u8, last: u8, check_digit: Option<CheckDigit>, span: Span, report: &mut Report) -> bool {
-    let (body, what) = match check_digit {
-        Some(CheckDigit::Cpf) => (9, "a CPF has nine digits before its check digits"),
-        Some(CheckDigit::Cnpj) => (12, "a CNPJ has twelve characters before its check digits"),
-        Some(CheckDigit::Luhn) => (18, "a card number has eighteen digits at most before its check digit"),
-        None => return true,
-    };
-    if u32::from(first) + u32::from(last) + 6 <= body {
-        return true;
-    }
-    let help = format!("{what}: keep {} at most", body - 6);
-    report.push(Diagnostic::new(codes::TOO_FEW_DIGITS, span, "fewer than six digits are left to encrypt").help(help));
-    false
+    (report.len() == before).then_some(known)
 }
 
 fn masking_character(text: Option<Spanned<String>>, report: &mut Report) -> Option<char> {

@@ -1,7 +1,7 @@
 //! Policy against lineage: which rule decides what happens to a column of the prepare query.
 use super::lineage::{ColumnLineage, SourceColumn};
 use perimeter_contract::Contract;
-use perimeter_contract::policy::{Match, Nulls, Rule, Transform};
+use perimeter_contract::policy::{Invalid, Match, Nulls, Rule, Transform};
 use perimeter_contract::schema::Column;
 use perimeter_contract::{Diagnostic, Span};
 use std::collections::BTreeSet;
@@ -15,6 +15,10 @@ pub struct Decision {
     pub transform: Transform,
     /// What happens to null.
     pub nulls: Nulls,
+    /// What happens to a value of nothing but white space, where the transform refuses it.
+    pub empty: Nulls,
+    /// What happens to any other value that the transform refuses.
+    pub invalid: Invalid,
     /// Which tokens it shares: see [`JoinDomain`].
     pub join_domain: JoinDomain,
     /// The semantic types that it is, or is made of.
@@ -140,6 +144,8 @@ fn as_it_is(name: &str, sources: &[(&SourceColumn, &Column, &Rule)], query: Span
         rule: Some(rule.name.clone()),
         transform: rule.transform.clone(),
         nulls: rule.nulls,
+        empty: rule.empty,
+        invalid: rule.invalid,
         join_domain: domain(from, column),
         semantic_types: sources.iter().filter_map(|(_, column, _)| column.semantic_type.clone()).collect(),
         span: rule.span,
@@ -152,7 +158,16 @@ fn computed(contract: &Contract, name: &str, sources: &[(&SourceColumn, &Column,
     let own = JoinDomain::Own(format!("{name} of {}", sources.iter().map(|(from, _, _)| from.to_string()).collect::<Vec<_>>().join(", ")));
     let sensitive: Vec<_> = sources.iter().filter(|(_, _, rule)| rule.transform != Transform::Keep).collect();
     if sensitive.is_empty() {
-        return Ok(Decision { rule: None, transform: Transform::Keep, nulls: Nulls::Keep, join_domain: own, semantic_types, span: query });
+        return Ok(Decision {
+            rule: None,
+            transform: Transform::Keep,
+            nulls: Nulls::Keep,
+            empty: Nulls::Keep,
+            invalid: Invalid::Reject,
+            join_domain: own,
+            semantic_types,
+            span: query,
+        });
     }
     let covers = |rule: &Rule, column: &Column| column.semantic_type.as_ref().is_some_and(|semantic_type| rule.matches.derived_from.contains(semantic_type));
     let others = |rule: &Rule, column: &Column| {
@@ -170,6 +185,8 @@ fn computed(contract: &Contract, name: &str, sources: &[(&SourceColumn, &Column,
             rule: Some(rule.name.clone()),
             transform: rule.transform.clone(),
             nulls: rule.nulls,
+            empty: rule.empty,
+            invalid: rule.invalid,
             join_domain: own,
             semantic_types,
             span: rule.span,

@@ -2,8 +2,11 @@
 use super::decide::JoinDomain;
 use super::{Plan, PlannedColumn};
 use crate::read::Part;
+use datafusion::arrow::datatypes::DataType;
 use perimeter_contract::job::{Overflow, Provider};
-use perimeter_contract::policy::{Nulls, Transform};
+use perimeter_contract::policy::{Alphabet, BucketRange, Invalid, Nulls, TokenEncoding, Transform};
+use perimeter_contract::schema::Decimal;
+use perimeter_pseudonym::transform::collision_odds;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -19,6 +22,7 @@ fn describe(plan: &Plan, column: &PlannedColumn) -> Value {
     json!({
         "name": column.name,
         "type": column.data_type.to_string(),
+        "becomes": Plan::output_type(column).map(|data_type| data_type.to_string()),
         "from": column.lineage.from,
         "computed": column.lineage.computed,
         "tiedTo": column.lineage.tied.difference(&column.lineage.from).collect::<Vec<_>>(),
@@ -26,7 +30,11 @@ fn describe(plan: &Plan, column: &PlannedColumn) -> Value {
         "rule": decision.rule,
         "transform": decision.transform.name(),
         "options": options(&decision.transform),
+        "collision": collision(&decision.transform),
+        "format": column.format.as_ref().map(|format| format.explain(&decision.transform)),
         "nulls": nulls(decision.nulls),
+        "empty": is_guarded(&decision.transform).then(|| nulls(decision.empty)),
+        "invalid": is_guarded(&decision.transform).then_some(decision.invalid),
         "key": decision.transform.key(),
         "joinDomain": decision.transform.key().map(|_| decision.join_domain.label()),
         "context": column.context.map(|context| plan.columns[context].name.clone()),
@@ -42,21 +50,69 @@ fn nulls(nulls: Nulls) -> &'static str {
     }
 }
 
+/// Transforms that refuse values, and say what becomes of them.
+fn is_guarded(transform: &Transform) -> bool {
+    matches!(transform, Transform::CryptoHash { .. } | Transform::CryptoDeterministic { .. } | Transform::CryptoReplaceFfxFpe { .. })
+}
+
+/// The number of distinct values that odds are stated for: how many there will be is not known before rows are read.
+const REFERENCE_VALUES: u64 = 1_000_000_000;
+
+/// How likely tokens that were shortened collide. Rounded, so that the plan's digest is the same on every machine.
+fn collision(transform: &Transform) -> Option<Value> {
+    let Transform::CryptoHash { encoding, bytes, .. } = transform else { return None };
+    let bits = match encoding {
+        TokenEncoding::Int64 => 63,
+        TokenEncoding::Uuid => 122,
+        TokenEncoding::Hex | TokenEncoding::Base64url if *bytes < 32 => u32::from(*bytes) * 8,
+        TokenEncoding::Hex | TokenEncoding::Base64url => return None,
+    };
+    let odds = format!("{:.1e}", collision_odds(REFERENCE_VALUES, bits));
+    Some(json!({"bits": bits, "distinctValues": REFERENCE_VALUES, "odds": odds}))
+}
+
+/// `-0.25`.
+fn exact(number: Decimal) -> String {
+    let digits = format!("{:0>width$}", number.unscaled.unsigned_abs(), width = usize::from(number.scale) + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - usize::from(number.scale));
+    format!("{}{whole}{}{fraction}", if number.unscaled < 0 { "-" } else { "" }, if fraction.is_empty() { "" } else { "." })
+}
+
+/// `0 to 18 as "minor"`; a bucket holds its lower bound and not its upper one.
+fn range(bucket: &BucketRange) -> String {
+    let bound = |bound: Option<Decimal>| bound.map_or_else(|| "…".to_owned(), exact);
+    let label = bucket.label.as_ref().map(|label| format!(" as {label:?}")).unwrap_or_default();
+    format!("{} to {}{label}", bound(bucket.min), bound(bucket.max))
+}
+
 /// What a reviewer has to know of a transform beside its name.
 fn options(transform: &Transform) -> Value {
     match transform {
         Transform::CryptoHash { canonicalize, encoding, bytes, .. } => json!({"canonicalize": canonicalize, "encoding": encoding, "bytes": bytes}),
         Transform::CryptoDeterministic { canonicalize, .. } => json!({"canonicalize": canonicalize, "reversible": true}),
-        Transform::CryptoReplaceFfxFpe { keep_first, keep_last, check_digit, canonicalize, .. } => {
-            json!({"keepFirst": keep_first, "keepLast": keep_last, "checkDigit": check_digit, "canonicalize": canonicalize, "reversible": true})
+        Transform::Encrypt { .. } => json!({"reversible": true, "joins": false}),
+        Transform::CryptoReplaceFfxFpe { alphabet, keep_first, keep_last, check_digit, canonicalize, fallback, .. } => {
+            let alphabet = alphabet.as_ref().map(|alphabet| match alphabet {
+                Alphabet::Named(name) => name.as_str().to_owned(),
+                Alphabet::Custom(characters) => characters.clone(),
+            });
+            let fallback = fallback.as_ref().map(|fallback| json!({"transform": fallback.name(), "options": options(fallback)}));
+            json!({"alphabet": alphabet, "keepFirst": keep_first, "keepLast": keep_last, "checkDigit": check_digit, "canonicalize": canonicalize, "fallback": fallback, "reversible": true})
         }
         Transform::DateShift { max_days, context_join_domain, .. } => json!({"maxDays": max_days, "contextJoinDomain": context_join_domain}),
         Transform::CharacterMask { masking_character, keep_first, keep_last, mask_length } => {
             json!({"maskingCharacter": masking_character, "keepFirst": keep_first, "keepLast": keep_last, "maskLength": mask_length})
         }
         Transform::Truncate { length } => json!({"length": length}),
-        Transform::FixedSizeBucketing { size } => json!({"size": {"unscaled": size.unscaled.to_string(), "scale": size.scale}}),
-        Transform::Drop | Transform::Keep => json!({}),
+        Transform::FixedSizeBucketing { size, lower_bound, upper_bound } => json!({
+            "size": {"unscaled": size.unscaled.to_string(), "scale": size.scale},
+            "lowerBound": lower_bound.map(exact),
+            "upperBound": upper_bound.map(exact),
+        }),
+        Transform::Bucketing { buckets } => json!({"buckets": buckets.iter().map(range).collect::<Vec<_>>()}),
+        Transform::TimePart { part } => json!({"part": part}),
+        Transform::Replace { new_value } => json!({"newValue": new_value}),
+        Transform::Redact | Transform::ReplaceWithInfoType | Transform::Drop | Transform::Keep => json!({}),
     }
 }
 
@@ -92,15 +148,47 @@ fn treatment(plan: &Plan, column: &PlannedColumn) -> String {
     if let Some(context) = column.context {
         let _ = write!(text, ", one shift for each `{}`", plan.columns[context].name);
     }
-    if let Transform::FixedSizeBucketing { size } = transform {
-        let _ = write!(text, ", size {}e-{}", size.unscaled, size.scale);
-    } else if let Value::Object(options) = options(transform) {
-        for (name, value) in options.iter().filter(|(name, value)| !value.is_null() && *name != "contextJoinDomain") {
+    match transform {
+        Transform::FixedSizeBucketing { size, lower_bound, upper_bound } => {
+            let _ = write!(text, ", size {}", exact(*size));
+            for (name, bound) in [("from", lower_bound), ("to", upper_bound)] {
+                let _ = bound.map(|bound| write!(text, ", {name} {}", exact(bound)));
+            }
+        }
+        Transform::Bucketing { buckets } => {
+            let _ = write!(text, ", {}", buckets.iter().map(range).collect::<Vec<_>>().join(", "));
+        }
+        Transform::ReplaceWithInfoType => {
+            let _ = write!(text, " [{}]", column.decision.semantic_types.iter().cloned().collect::<Vec<_>>().join(", "));
+        }
+        Transform::TimePart { .. } if matches!(column.data_type, DataType::Timestamp(_, Some(_))) => {
+            let _ = write!(text, ", of the time in UTC");
+        }
+        _ => {}
+    }
+    if let Value::Object(options) = options(transform) {
+        let said = |name: &str| matches!(name, "contextJoinDomain" | "fallback" | "buckets" | "size" | "lowerBound" | "upperBound");
+        for (name, value) in options.iter().filter(|(name, value)| !value.is_null() && !said(name)) {
             let _ = write!(text, ", {name} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         }
     }
+    if let Some(collision) = collision(transform) {
+        let odds = collision["odds"].as_str().unwrap_or_default();
+        let _ = write!(text, ", {} bits: odds of any collision {odds} at 10^9 distinct values", collision["bits"]);
+    }
+    if let Some(format) = &column.format {
+        let _ = write!(text, ", {}", format.explain(transform));
+    }
     if column.decision.nulls != Nulls::Keep {
         let _ = write!(text, ", nulls {}", nulls(column.decision.nulls));
+    }
+    if is_guarded(transform) {
+        if column.decision.empty != column.decision.nulls {
+            let _ = write!(text, ", empty {}", nulls(column.decision.empty));
+        }
+        if column.decision.invalid == Invalid::Token {
+            text.push_str(", invalid token");
+        }
     }
     text
 }

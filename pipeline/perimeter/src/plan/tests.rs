@@ -150,3 +150,87 @@ async fn the_digest_covers_lineage_and_nothing_of_the_machine() {
     let days = planned("SELECT amount, date_part('doy', born) AS age FROM tx", ROWS).await;
     assert_ne!(years.unwrap().digest(), days.unwrap().digest());
 }
+
+/// A contract of one column `v` beside `n`, with one rule; the codes that the plan refuses it with, or what it says.
+async fn one(logical: &str, options: &str, rule: &str, shape: &str) -> std::result::Result<Plan, String> {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let schema = format!(
+        "apiVersion: v3.1.0\nkind: DataContract\nid: urn:test\nname: tx\nversion: 1.0.0\nstatus: active\nschema:\n  - name: tx\n    properties:\n      - {{name: v, logicalType: {logical}{options}, customProperties: [{{property: semanticType, value: V}}, {{property: joinDomain, value: v}}]}}\n      - {{name: at, logicalType: date, customProperties: [{{property: semanticType, value: AT}}]}}\n      - {{name: n, logicalType: integer, classification: public}}\n"
+    );
+    let policy = format!(
+        "apiVersion: perimeter/v1\nkind: Policy\nmetadata: {{name: test, version: 1, owner: dpo@bank.example, purpose: test, legalBasis: [LGPD-7-IX]}}\nrules:\n  - {{name: v, match: {{semanticType: V}}, {rule}}}\n  - {{name: at, match: {{semanticType: AT}}, transform: dateShift, key: person, context: {{joinDomain: v}}, maxDays: 3}}\n  - {{name: public, match: {{classification: public}}, transform: keep}}\ngates: {{maxRejectedFraction: 0}}\n"
+    );
+    fs::write(at("tx.odcs.yaml"), schema).unwrap();
+    fs::write(at("policy.yaml"), policy).unwrap();
+    fs::write(at("tx.csv"), "v,at,n\n").unwrap();
+    let (prepare, shape) = shape.split_once('|').unwrap_or(("SELECT v, n FROM tx", shape));
+    fs::write(at("job.yaml"), job(prepare, shape)).unwrap();
+    let contract = perimeter_contract::load(&at("job.yaml"), &BTreeMap::new()).unwrap_or_else(|mistakes| panic!("{}", mistakes.render()));
+    match plan(contract, &Arc::new(Stores::new(tokio::runtime::Handle::current()))).await {
+        Ok(plan) => Ok(plan),
+        Err(Error::Contract(mistakes)) => Err(mistakes.render()),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+const N: &str = "  features: [{name: n, column: n, dtype: int64}]";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn transforms_that_do_not_fit_are_refused() {
+    let sequence = "SELECT v, n FROM tx|  sequence: {by: v, orderBy: [n]}\n  buckets: [4]\n  features: [{name: n, column: n, dtype: int64}]";
+    let ordered = "SELECT v, n FROM tx|  sequence: {by: n, orderBy: [v]}\n  buckets: [4]\n  features: [{name: n, column: n, dtype: int64}]";
+    let shifted = "SELECT v, n, at FROM tx|  features: [{name: n, column: n, dtype: int64}]";
+    let alone = "SELECT v, n FROM tx|  features: [{name: v, column: v, dtype: bytes}]";
+    let fpe = "transform: cryptoReplaceFfxFpe, key: person";
+    for (logical, options, rule, shape, expected) in [
+        ("string", ", logicalTypeOptions: {minLength: 5, maxLength: 9}", fpe.to_owned(), N, "error[fpe-domain]"),
+        ("string", ", logicalTypeOptions: {minLength: 5, maxLength: 9}", fpe.to_owned(), N, "10^5 = 100000 values"),
+        ("string", ", logicalTypeOptions: {maxLength: 8}", format!("{fpe}, keepLast: 4, alphabet: hexLower"), N, "16^4 = 65536 values"),
+        ("integer", "", fpe.to_owned(), N, "error[transform-type]"),
+        ("integer", "", "transform: timePart, part: year".to_owned(), N, "error[transform-type]"),
+        ("date", "", "transform: timePart, part: hourOfDay".to_owned(), N, "error[time-part]"),
+        ("string", "", "transform: bucketing, bounds: [0, 1]".to_owned(), N, "error[transform-type]"),
+        ("integer", "", "transform: bucketing, bounds: [0, 1.5]".to_owned(), N, "error[bucket-size]"),
+        ("integer", ", physicalType: int", "transform: bucketing, bounds: [0, 3000000000]".to_owned(), N, "error[bucket-size]"),
+        ("integer", "", "transform: fixedSizeBucketing, size: 5, lowerBound: 0.5".to_owned(), N, "error[bucket-size]"),
+        ("number", ", physicalType: double", "transform: encrypt, key: person".to_owned(), N, "error[transform-type]"),
+        ("number", ", physicalType: double", "transform: cryptoHash, key: person".to_owned(), N, "error[transform-type]"),
+        ("string", "", "transform: encrypt, key: person".to_owned(), sequence, "error[encrypted-order]"),
+        ("string", "", "transform: encrypt, key: person".to_owned(), ordered, "error[encrypted-order]"),
+        ("string", "", "transform: encrypt, key: person".to_owned(), alone, "error[encrypted-order]"),
+        ("string", "", "transform: encrypt, key: person".to_owned(), shifted, "error[encrypted-context]"),
+        ("string", "", "transform: encrypt, key: other".to_owned(), N, "error[key-missing]"),
+    ] {
+        let said = one(logical, options, &rule, shape).await.map(|plan| explain::text(&plan)).expect_err(&rule);
+        assert!(said.contains(expected), "{rule}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_plan_says_what_a_transform_costs() {
+    let fpe = "transform: cryptoReplaceFfxFpe, key: person";
+    for (options, rule, becomes, expected) in [
+        ("", "transform: cryptoHash, key: person, encoding: int64", "Int64", "63 bits: odds of any collision 5.3e-2 at 10^9 distinct values"),
+        ("", "transform: cryptoHash, key: person, encoding: uuid", "Utf8", "122 bits: odds of any collision 9.4e-20 at 10^9 distinct values"),
+        ("", "transform: cryptoHash, key: person, bytes: 16", "Utf8", "128 bits: odds of any collision 1.5e-21 at 10^9 distinct values"),
+        ("", "transform: cryptoHash, key: person, empty: reject, invalid: token", "Utf8", "empty reject, invalid token"),
+        ("", &format!("{fpe}"), "Utf8", "lengths not known; values whose format fewer than 10^6 share end the job"),
+        ("", &format!("{fpe}, canonicalize: [digits, leftPad:11]"), "Utf8", "11 characters"),
+        (
+            ", logicalTypeOptions: {minLength: 5, maxLength: 5}",
+            &format!("{fpe}, fallback: {{transform: redact}}"),
+            "Utf8",
+            "fewer than 10^6: all values get redact",
+        ),
+        (", logicalTypeOptions: {minLength: 10}", &format!("{fpe}, alphabet: letters"), "Utf8", "52^10 = 144555105949057024 values"),
+        ("", "transform: encrypt, key: person", "Utf8", "reversible true, joins false"),
+        ("", "transform: replaceWithInfoType", "Utf8", "replaceWithInfoType [V]"),
+        ("", "transform: redact, nulls: token", "Utf8", "redact, nulls token"),
+    ] {
+        let plan = one("string", options, rule, N).await.unwrap_or_else(|said| panic!("{said}"));
+        let said = explain::text(&plan);
+        assert!(said.contains(expected), "{rule}: {said}");
+        assert_eq!(explain::columns(&plan)["columns"][0]["becomes"], becomes, "{rule}");
+    }
+}

@@ -78,6 +78,7 @@ impl CryptoReplaceFfxFpe {
             keep_last: options.keep_last.into(),
             check_digit,
             pending: Pending::default(),
+            failed: Vec::new(),
         };
         Self { canonicalizer, engine }
     }
@@ -102,10 +103,16 @@ impl CryptoReplaceFfxFpe {
     fn run(&mut self, value: &str, out: &mut Vec<u8>, forward: bool) -> Result<(), ValueRefused> {
         let Self { canonicalizer, engine } = self;
         let text = canonicalizer.run(value)?;
-        engine.take(text, out.len(), out, forward)?;
+        let start = out.len();
+        engine.take(text, start, out, forward)?;
         out.extend_from_slice(text.as_bytes());
         engine.flush(out, forward);
-        Ok(())
+        if engine.failed.is_empty() {
+            return Ok(());
+        }
+        engine.failed.clear();
+        out.truncate(start);
+        Err(ValueRefused::NotEncrypted)
     }
 
     /// The tokens of a batch: values of one form are encrypted side by side, in a third of the time.
@@ -120,6 +127,10 @@ impl CryptoReplaceFfxFpe {
             tokens.end(taken);
         }
         engine.flush(&mut tokens.bytes, true);
+        if !engine.failed.is_empty() {
+            tokens.withdraw(&engine.failed, ValueRefused::NotEncrypted);
+            engine.failed.clear();
+        }
     }
 }
 
@@ -156,6 +167,8 @@ struct Engine {
     keep_last: usize,
     check_digit: Option<CheckDigit>,
     pending: Pending,
+    /// Where values stand in the output that the cipher refused after all; the caller takes them back.
+    failed: Vec<Range<usize>>,
 }
 
 /// Values of one shape, waiting to be encrypted together.
@@ -280,13 +293,13 @@ impl Engine {
 
     /// Encrypts the lanes that wait, which are the first bytes and numerals of the buffers, and forgets them.
     fn run(&mut self, out: &mut [u8], symbols_end: usize, numerals_end: usize, tails_end: usize, forward: bool) {
-        let Self { alphabet, plain, lettered, check_digit, pending, .. } = self;
+        let Self { alphabet, plain, lettered, check_digit, pending, failed, .. } = self;
         let Pending { shape, spans, symbols, numerals, tails } = pending;
         let cipher = match (shape.class, lettered) {
             (Class::Lettered, Some(lettered)) => &mut **lettered,
             _ => plain,
         };
-        // Lengths and numerals were checked when they were parsed; were they not, the lanes would be blanked, never left as they are.
+        // Lengths and numerals were checked when they were parsed; were they not, the lanes are blanked and refused, never left as they are.
         let ran = cipher.run_many(&tails[..tails_end], &mut numerals[..numerals_end], shape.numerals, forward).is_ok();
         for (lane, span) in spans.drain(..).enumerate() {
             let symbols = &mut symbols[lane * shape.symbols..(lane + 1) * shape.symbols];
@@ -299,6 +312,7 @@ impl Engine {
             }
             if !done {
                 symbols.fill(alphabet.character(0));
+                failed.push(span.clone());
             }
             let mut symbols = symbols.iter();
             for byte in &mut out[span] {

@@ -46,9 +46,21 @@ impl Bucketing {
     /// # Errors
     /// [`ValueRefused::NoBucket`]: a value between buckets is never passed on as it is.
     pub fn bucket(&self, value: i128) -> Result<&str, ValueRefused> {
+        self.holding(value).map(|bucket| &*bucket.replacement)
+    }
+
+    /// The lower bound of the bucket that holds `value`.
+    ///
+    /// # Errors
+    /// As [`Self::bucket`], and for a bucket that is open at the bottom.
+    pub fn lower_bound(&self, value: i128) -> Result<i128, ValueRefused> {
+        self.holding(value)?.min.ok_or(ValueRefused::NoBucket)
+    }
+
+    fn holding(&self, value: i128) -> Result<&Bucket, ValueRefused> {
         let behind = self.buckets.partition_point(|bucket| bucket.min.is_none_or(|min| min <= value));
         let bucket = behind.checked_sub(1).and_then(|index| self.buckets.get(index));
-        bucket.filter(|bucket| bucket.max.is_none_or(|max| value < max)).map(|bucket| &*bucket.replacement).ok_or(ValueRefused::NoBucket)
+        bucket.filter(|bucket| bucket.max.is_none_or(|max| value < max)).ok_or(ValueRefused::NoBucket)
     }
 }
 
@@ -139,6 +151,12 @@ mod tests {
         let buckets = Bucketing::new(vec![bucket(None, 0, "debt"), bucket(0, 100, "small"), bucket(200, None, "large")]).unwrap();
         for (value, expected) in [(i128::MIN, "debt"), (-1, "debt"), (0, "small"), (99, "small"), (200, "large"), (i128::MAX, "large")] {
             assert_eq!(buckets.bucket(value), Ok(expected), "{value}");
+            let bound = match expected {
+                "debt" => Err(ValueRefused::NoBucket),
+                "small" => Ok(0),
+                _ => Ok(200),
+            };
+            assert_eq!(buckets.lower_bound(value), bound, "{value}");
         }
         for value in [100, 150, 199] {
             assert_eq!(buckets.bucket(value), Err(ValueRefused::NoBucket), "{value}");

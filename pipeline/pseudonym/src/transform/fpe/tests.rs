@@ -216,3 +216,23 @@ fn a_batch_gives_what_single_values_give() {
         }
     }
 }
+
+/// A cipher of another radix fails on every value, after all checks: that is a refusal with nothing in the output, not a blank.
+#[test]
+fn a_cipher_that_fails_refuses() {
+    let root = RootKey::new(Secret::from_slice(&[1; 32]).unwrap(), "person", 1);
+    let mut transform = CryptoReplaceFfxFpe::new(&root, "person", &FpeOptions::default()).unwrap();
+    transform.engine.plain = Ff1::new(Aes256::new((&[1; 32]).into()), 2, &[0; 16]);
+    let mut out = b"kept".to_vec();
+    assert_eq!(transform.apply("1234567890", &mut out), Err(ValueRefused::NotEncrypted));
+    assert_eq!(out, b"kept");
+    let mut tokens = Tokens::default();
+    let mut values = vec!["n/a", "1234567890", "", "0101010101"];
+    values.extend(vec!["9234567890"; 40]);
+    transform.apply_many(&values, &mut tokens);
+    assert_eq!(tokens.len(), values.len());
+    let (refused, kept): (Vec<usize>, Vec<usize>) = (0..values.len()).partition(|index| tokens.refused().iter().any(|(refused, _)| refused == index));
+    assert!(kept.iter().all(|&index| index == 3) && refused.len() + kept.len() == values.len());
+    assert!(refused.iter().all(|&index| tokens.get(index) == Some(b"")));
+    assert!(tokens.refused().is_sorted_by_key(|(index, _)| *index));
+}
