@@ -15,7 +15,7 @@ mod specify;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use specify::{buckets, fixed_buckets, fpe_options};
+pub(crate) use specify::{buckets, canonical, fixed_buckets, fpe_options};
 
 use crate::engine::Limits;
 use crate::engine::scan::{Checked, CheckedScan};

@@ -15,7 +15,8 @@ use perimeter_pseudonym::transform::{
     TextTransform, Truncate,
 };
 
-fn canonical(steps: &[policy::Canonicalize]) -> Vec<transform::Canonicalize> {
+/// The policy's steps.
+pub(crate) fn canonical(steps: &[policy::Canonicalize]) -> Vec<transform::Canonicalize> {
     steps
         .iter()
         .map(|step| match step {

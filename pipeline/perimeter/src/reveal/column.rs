@@ -2,15 +2,15 @@
 use crate::engine::{self, Limits};
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::plan::decide::{self, Decision};
+use crate::plan::format::{Format, Verdict};
+use crate::pseudonymize::{canonical, fpe_options};
 use crate::{prepare, read};
 use datafusion::common::TableReference;
 use datafusion::datasource::empty::EmptyTable;
 use perimeter_contract::job::Key;
-use perimeter_contract::policy::{self, Transform};
-use perimeter_contract::schema::CheckDigit;
+use perimeter_contract::policy::Transform;
 use perimeter_contract::{Contract, Diagnostics};
 use perimeter_pseudonym::reveal::Reversible;
-use perimeter_pseudonym::transform::{self, Canonicalize, FpeOptions};
 use std::sync::Arc;
 
 /// A column whose tokens can be revealed.
@@ -36,20 +36,23 @@ pub struct Column {
 /// Exit 2: there is no such column, its transform has no way back, or the job cannot be planned.
 pub async fn column(contract: &Contract, name: &str) -> Result<Column> {
     let decisions = decisions(contract).await?;
-    let Some((_, decision)) = decisions.iter().find(|(column, _)| column == name) else {
-        let names: Vec<&str> = decisions.iter().filter(|(_, decision)| is_reversible(&decision.transform)).map(|(name, _)| name.as_str()).collect();
+    let Some((_, decided)) = decisions.iter().find(|(column, _)| column == name) else {
+        let is_reversible = |decided: &Decided| decided.transform().is_ok_and(is_reversible);
+        let names: Vec<&str> = decisions.iter().filter(|(_, decided)| is_reversible(decided)).map(|(name, _)| name.as_str()).collect();
         let help =
             if names.is_empty() { "no column of this job can be revealed".to_owned() } else { format!("those that can be revealed: {}", names.join(", ")) };
         return Err(Failure::new(Culprit::File, "unknown-column", "the job's query gives no column of this name").help(help).into());
     };
+    let decision = &decided.decision;
     let rule = decision.rule.clone().unwrap_or_else(|| "computed from kept columns".to_owned());
-    let (Some(reversible), Some(key_name)) = (reversible(&decision.transform)?, decision.transform.key()) else {
+    let transform = decided.transform()?;
+    let (Some(reversible), Some(key_name)) = (reversible(contract, name, transform)?, transform.key()) else {
         return Err(Failure::new(
             Culprit::File,
             "not-reversible",
-            format!("`{name}` is made by {} (rule \"{rule}\"), which has no way back", decision.transform.name()),
+            format!("`{name}` is made by {} (rule \"{rule}\"), which has no way back", transform.name()),
         )
-        .help(why_not(&decision.transform))
+        .help(why_not(transform))
         .into());
     };
     let Some(key) = contract.job.keys.get(key_name) else {
@@ -58,7 +61,7 @@ pub async fn column(contract: &Contract, name: &str) -> Result<Column> {
     Ok(Column {
         name: name.to_owned(),
         rule,
-        transform: decision.transform.name(),
+        transform: transform.name(),
         key_name: key_name.to_owned(),
         key: key.clone(),
         join_domain: decision.join_domain.label(),
@@ -66,8 +69,35 @@ pub async fn column(contract: &Contract, name: &str) -> Result<Column> {
     })
 }
 
+/// What the policy decides for a column, and what follows from the lengths of its values.
+struct Decided {
+    decision: Decision,
+    format: Option<Format>,
+}
+
+impl Decided {
+    /// What made the column's tokens: the rule's transform, or its fallback where that made them all.
+    fn transform(&self) -> Result<&Transform> {
+        let transform = &self.decision.transform;
+        let Transform::CryptoReplaceFfxFpe { fallback: Some(fallback), alphabet, .. } = transform else { return Ok(transform) };
+        match self.format.as_ref().map(|format| format.verdict) {
+            Some(Verdict::LargeEnough) => Ok(transform),
+            Some(Verdict::AllFallBack) => Ok(fallback),
+            // Those of the fallback begin with a letter: no digits, so they are refused and never opened to something else.
+            _ if alphabet.is_none() && matches!(**fallback, Transform::CryptoDeterministic { .. }) => Ok(transform),
+            _ => Err(Failure::new(
+                Culprit::File,
+                "not-reversible",
+                "some values of the column took the rule's fallback, whose tokens cannot be told from the others",
+            )
+            .help("say the values' `lengths` in the rule, so that all of them or none do")
+            .into()),
+        }
+    }
+}
+
 /// What the policy decides for every column of the query.
-async fn decisions(contract: &Contract) -> Result<Vec<(String, Decision)>> {
+async fn decisions(contract: &Contract) -> Result<Vec<(String, Decided)>> {
     let job = &contract.job;
     let fault = || Failure::new(Culprit::File, "invalid-job", "the job's query cannot be planned").help("`perimeter plan` says what is wrong with it");
     let context = engine::session(&Limits::default()).map_err(|_| fault())?;
@@ -82,45 +112,27 @@ async fn decisions(contract: &Contract) -> Result<Vec<(String, Decision)>> {
     for (field, lineage) in query.plan.schema().fields().iter().zip(&query.lineage.columns) {
         let decision = decide::decide(contract, field.name(), lineage, span)
             .map_err(|list| Error::Contract(Diagnostics { list, sources: Arc::clone(&contract.sources) }))?;
-        decisions.push((field.name().clone(), decision));
+        let format = Format::of(contract, lineage, &decision.transform);
+        decisions.push((field.name().clone(), Decided { decision, format }));
     }
     Ok(decisions)
 }
 
 fn is_reversible(transform: &Transform) -> bool {
-    matches!(transform, Transform::CryptoDeterministic { .. } | Transform::CryptoReplaceFfxFpe { .. })
+    matches!(transform, Transform::CryptoDeterministic { .. } | Transform::CryptoReplaceFfxFpe { .. } | Transform::Encrypt { .. })
 }
 
-/// The way back of a transform with the options that a run gives it; `None` when there is none. Every option is named here: one that is
-/// added to the policy and not to this would open tokens to wrong values. A policy transform `encrypt` joins as [`Reversible::Encrypt`],
-/// with the dataset and column that the run binds.
-fn reversible(transform: &Transform) -> Result<Option<Reversible>> {
+/// The way back of a transform with the options that a run gives it; `None` when there is none.
+fn reversible(contract: &Contract, column: &str, transform: &Transform) -> Result<Option<Reversible>> {
     Ok(match transform {
-        Transform::CryptoDeterministic { key: _, canonicalize } => Some(Reversible::CryptoDeterministic { canonicalize: steps(canonicalize)? }),
-        Transform::CryptoReplaceFfxFpe { key: _, keep_first, keep_last, check_digit, canonicalize } => Some(Reversible::CryptoReplaceFfxFpe(FpeOptions {
-            canonicalize: steps(canonicalize)?,
-            alphabet: None,
-            keep_first: *keep_first,
-            keep_last: *keep_last,
-            check_digit: check_digit.map(|digit| match digit {
-                CheckDigit::Luhn => transform::CheckDigit::Luhn,
-                CheckDigit::Cpf => transform::CheckDigit::Cpf,
-                CheckDigit::Cnpj => transform::CheckDigit::Cnpj,
-            }),
-            lengths: None,
-        })),
+        Transform::CryptoDeterministic { canonicalize, .. } => Some(Reversible::CryptoDeterministic { canonicalize: canonical(canonicalize) }),
+        Transform::CryptoReplaceFfxFpe { .. } => {
+            let options = fpe_options(transform).ok_or_else(|| Failure::new(Culprit::File, "transform-options", "the rule's alphabet is none"))?;
+            Some(Reversible::CryptoReplaceFfxFpe(options))
+        }
+        Transform::Encrypt { .. } => Some(Reversible::Encrypt { dataset: contract.job.name.clone(), column: column.to_owned() }),
         _ => None,
     })
-}
-
-/// Both sides write a step as the policy does.
-fn steps(steps: &[policy::Canonicalize]) -> Result<Vec<Canonicalize>> {
-    let step = |step: &policy::Canonicalize| {
-        let name = serde_json::to_value(step).ok()?;
-        name.as_str()?.parse().ok()
-    };
-    let all: Option<Vec<Canonicalize>> = steps.iter().map(step).collect();
-    all.ok_or_else(|| Failure::new(Culprit::File, "not-reversible", "the policy names a canonicalization that this version cannot take").into())
 }
 
 fn why_not(transform: &Transform) -> &'static str {
@@ -129,19 +141,5 @@ fn why_not(transform: &Transform) -> &'static str {
         Transform::DateShift { .. } => "a shifted date goes back by its person's shift, which this version does not give out",
         Transform::Keep => "it leaves as it is: there is nothing to reveal",
         _ => "what it loses is lost for good",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn steps_keep_their_names() {
-        use policy::Canonicalize as P;
-        let all = [P::Trim, P::Nfc, P::Upper, P::Lower, P::Digits, P::StripPunctuation];
-        let wanted =
-            vec![Canonicalize::Trim, Canonicalize::Nfc, Canonicalize::Upper, Canonicalize::Lower, Canonicalize::Digits, Canonicalize::StripPunctuation];
-        assert_eq!(steps(&all).unwrap(), wanted);
     }
 }
