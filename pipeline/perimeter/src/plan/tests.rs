@@ -215,7 +215,7 @@ async fn the_plan_says_what_a_transform_costs() {
         ("", "transform: cryptoHash, key: person, encoding: uuid", "Utf8", "122 bits: odds of any collision 9.4e-20 at 10^9 distinct values"),
         ("", "transform: cryptoHash, key: person, bytes: 16", "Utf8", "128 bits: odds of any collision 1.5e-21 at 10^9 distinct values"),
         ("", "transform: cryptoHash, key: person, empty: reject, invalid: token", "Utf8", "empty reject, invalid token"),
-        ("", &format!("{fpe}"), "Utf8", "lengths not known; values whose format fewer than 10^6 share end the job"),
+        ("", fpe, "Utf8", "lengths not known; values whose format fewer than 10^6 share end the job"),
         ("", &format!("{fpe}, canonicalize: [digits, leftPad:11]"), "Utf8", "11 characters"),
         (
             ", logicalTypeOptions: {minLength: 5, maxLength: 5}",
