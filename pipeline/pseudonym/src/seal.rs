@@ -14,7 +14,7 @@
 use crate::Secret;
 use crate::derive::{Label, RootKey, expand, push};
 use crate::secret::fill_random;
-use aes_gcm::aead::{AeadInOut, KeyInit};
+use aead::{AeadInOut, KeyInit};
 use aes_gcm::{Aes256Gcm, Nonce, Tag};
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -92,7 +92,7 @@ impl Chunks {
         (Self { cipher: Aes256Gcm::new((&*key).into()), next: 0 }, committed)
     }
 
-    fn nonce(&mut self, last: bool) -> Result<Nonce<aes_gcm::aead::consts::U12>, SealError> {
+    fn nonce(&mut self, last: bool) -> Result<Nonce<aead::consts::U12>, SealError> {
         let number = self.next;
         if number >> 88 != 0 {
             return Err(SealError::TooLong);

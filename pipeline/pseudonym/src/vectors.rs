@@ -4,10 +4,10 @@
 use crate::derive::expand;
 use crate::transform::ValueRefused;
 use crate::transform::ff1::Ff1;
+use aead::AeadInOut;
 use aes::cipher::consts::U16;
 use aes::cipher::{BlockCipherEncrypt, BlockSizeUser};
 use aes::{Aes128, Aes192, Aes256};
-use aes_gcm::aead::AeadInOut;
 use aes_gcm::{Aes256Gcm, Nonce, Tag};
 use aes_siv::siv::{Aes128Siv, Aes256Siv};
 use hmac::{Hmac, KeyInit, Mac};
@@ -293,7 +293,7 @@ fn siv_test(counts: &mut Counts, test: &Value, headers: &[Vec<u8>], sealed: &[u8
         _ => return counts.refuse("key of another length"),
     };
     let (made, opened) = match key.len() {
-        48 => (own.0.clone(), if own.1 { Ok(message.clone()) } else { Err(aes_gcm::aead::Error) }),
+        48 => (own.0.clone(), if own.1 { Ok(message.clone()) } else { Err(aead::Error) }),
         64 => {
             let mut siv = Aes256Siv::new_from_slice(&key).unwrap();
             (siv.encrypt(headers, &message).unwrap(), siv.decrypt(headers, sealed))

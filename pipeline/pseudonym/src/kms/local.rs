@@ -4,7 +4,7 @@ use crate::Secret;
 use crate::derive::push;
 use crate::keyring::Provider;
 use crate::secret::{NoEntropy, fill_random};
-use aes_gcm::aead::{AeadInOut, KeyInit};
+use aead::{AeadInOut, KeyInit};
 use aes_gcm::{Aes256Gcm, Nonce, Tag};
 use async_trait::async_trait;
 use std::fs::{self, File, OpenOptions, Permissions};

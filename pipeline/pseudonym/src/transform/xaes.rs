@@ -3,9 +3,9 @@
 //! The first half of the nonce derives a key for AES-256-GCM by two blocks of CMAC, the second is that one's nonce: the limit of 2^32
 //! messages under one key does not bite.
 use super::siv::double;
+use aead::AeadInOut;
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
-use aes_gcm::aead::AeadInOut;
 use aes_gcm::{Aes256Gcm, Nonce, Tag};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -51,7 +51,7 @@ impl Xaes {
         cipher.decrypt_inout_detached(&nonce, aad, text.into(), &Tag::from(tag)).ok()
     }
 
-    fn derive(&self, nonce: &[u8; NONCE_BYTES]) -> (Aes256Gcm, Nonce<aes_gcm::aead::consts::U12>) {
+    fn derive(&self, nonce: &[u8; NONCE_BYTES]) -> (Aes256Gcm, Nonce<aead::consts::U12>) {
         let (mut key, mut rest) = (Zeroizing::new([0; 32]), [0; 12]);
         let (first, second) = nonce.split_at(12);
         rest.copy_from_slice(second);
