@@ -5,7 +5,7 @@
 //! it. Then the plan is walked once more: every leaf must be a checked scan.
 //!
 //! [`stage`] makes the transforms of a plan without any engine around them: raw batches go into [`columns::Workers::push`], pseudonymized
-//! ones come out. [`columns`] applies the transforms; [`distinct`] makes cryptography run once per distinct value; [`specify`] turns the
+//! ones come out. [`columns`] applies the transforms; [`distinct`] makes cryptography run once per distinct value; `specify` turns the
 //! policy's words into transforms.
 pub mod columns;
 pub mod distinct;
