@@ -231,9 +231,10 @@ impl<R: ReadAt> Reader<R> {
         let lock = || failed.lock().unwrap_or_else(PoisonError::into_inner);
         (0..threads).into_par_iter().with_max_len(1).for_each(|_| {
             let mut borrowed = self.borrow();
-            while lock().is_none()
-                && let Some((number, request)) = queue.lock().unwrap_or_else(PoisonError::into_inner).next()
-            {
+            loop {
+                // In a statement of its own: the queue is not held while a request is answered.
+                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((number, request)) = next.filter(|_| lock().is_none()) else { return };
                 if let Err(error) = self.answer(request, borrowed.scratch(self.max_chunk_bytes)) {
                     let mut failed = lock();
                     if failed.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
