@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Holds the dependencies in Cargo.lock against deny.toml: licences, bans, sources. Standard library only (Python 3.11).
 
-usage: dependencies.py            from anywhere; runs `cargo metadata --locked` in the repository
+usage: dependencies.py            from anywhere; runs `cargo metadata --locked` and `cargo tree` in the repository
+
+It also looks whether tests need the binary's dependencies with other features than the binary itself: then everything that depends on them, most
+of the build, would be compiled twice.
 
 cargo-deny does this better (it reads licence texts, for one) and is used where it is installed; this runs everywhere.
 """
@@ -60,6 +63,24 @@ def allowed(expression, allow):
     return value
 
 
+def features(*arguments):
+    """Each package of a dependency tree with its features."""
+    tree = ["cargo", "tree", "--locked", "--prefix", "none", "--format", "{p}\t{f}", *arguments]
+    lines = subprocess.run(tree, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    found = collections.defaultdict(set)
+    for line in filter(None, lines):
+        package, _, enabled = line.removesuffix(" (*)").partition("\t")
+        found[package].add(enabled)
+    return found
+
+
+def twice():
+    """Packages of the binary that the tests would build again, with other features."""
+    binary = features("--package", "perimeter", "--edges", "normal,build")
+    tests = features("--workspace", "--edges", "normal,build,dev")
+    return [f"features: {package} has {sorted(tests[package] ^ found)} in tests" for package, found in binary.items() if tests[package] != found]
+
+
 def main():
     """The command."""
     rules = tomllib.loads((ROOT / "deny.toml").read_text())
@@ -87,6 +108,7 @@ def main():
             wrong.append(f"bans: {rule['crate']} in {len(found)} versions: {', '.join(sorted(found))}")
         elif found and not rule.get("deny-multiple-versions"):
             wrong.append(f"bans: {rule['crate']}")
+    wrong += twice()
     print("\n".join(wrong) or f"licences, bans and sources of {len(metadata['packages'])} packages agree with deny.toml")
     return 1 if wrong else 0
 
