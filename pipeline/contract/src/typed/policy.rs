@@ -336,8 +336,6 @@ pub(crate) enum Fallback {
     CryptoDeterministic(FallbackDeterministic),
     /// Characters become a masking character.
     CharacterMask(FallbackMask),
-    /// The first characters.
-    Truncate(FallbackTruncate),
     /// The empty text.
     Redact(FallbackRedact),
     /// One text for all values.
@@ -379,14 +377,6 @@ fallback!(
         /// The mask's length whatever the value's; by default one masking character per character.
         #[schemars(range(min = 1, max = 1024))]
         mask_length: Option<u32>,
-    }
-);
-fallback!(
-    /// The first characters.
-    FallbackTruncate {
-        /// How many.
-        #[schemars(required, range(min = 1))]
-        length: Option<u32>,
     }
 );
 fallback!(

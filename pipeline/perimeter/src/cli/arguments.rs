@@ -154,7 +154,7 @@ pub(super) enum Keys {
     },
 }
 
-const REVEAL: &str = "Only for cryptoDeterministic and cryptoReplaceFfxFpe, as the job's policy uses them for the column. A value a line on stdout, an empty \
+const REVEAL: &str = "Only for cryptoDeterministic, cryptoReplaceFfxFpe and encrypt, as the job's policy uses them for the column. A value a line on stdout, an empty \
 line for a token that does not open: its number goes to stderr, and the exit code is 1. The records hold who, when, which column, which keys, how \
 many tokens and why; never a token or a value.";
 

@@ -1,5 +1,6 @@
 //! A plan as people and machines read it. Key references only; no key, no cell.
 use super::decide::JoinDomain;
+use super::format::Verdict;
 use super::{Plan, PlannedColumn};
 use crate::read::Part;
 use datafusion::arrow::datatypes::DataType;
@@ -166,11 +167,11 @@ fn treatment(plan: &Plan, column: &PlannedColumn) -> String {
         }
         _ => {}
     }
-    if let Value::Object(options) = options(transform) {
-        let said = |name: &str| matches!(name, "contextJoinDomain" | "fallback" | "buckets" | "size" | "lowerBound" | "upperBound");
-        for (name, value) in options.iter().filter(|(name, value)| !value.is_null() && !said(name)) {
-            let _ = write!(text, ", {name} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-        }
+    // Where the fallback makes every token, what it is counts, and FF1 does not run.
+    let all_fall_back = column.format.as_ref().is_some_and(|format| format.verdict == Verdict::AllFallBack);
+    text.push_str(&listed(transform, |name| name == "reversible" && all_fall_back));
+    if let Transform::CryptoReplaceFfxFpe { fallback: Some(fallback), .. } = transform {
+        let _ = write!(text, ", fallback {}{}", fallback.name(), listed(fallback, |_| false));
     }
     if let Some(collision) = collision(transform) {
         let odds = collision["odds"].as_str().unwrap_or_default();
@@ -188,6 +189,18 @@ fn treatment(plan: &Plan, column: &PlannedColumn) -> String {
         }
         if column.decision.invalid == Invalid::Token {
             text.push_str(", invalid token");
+        }
+    }
+    text
+}
+
+/// `, bytes 16, encoding hex`: the options that are no sentence of their own, but for those left out.
+fn listed(transform: &Transform, leaves_out: impl Fn(&str) -> bool) -> String {
+    let mut text = String::new();
+    if let Value::Object(options) = options(transform) {
+        let said = |name: &str| matches!(name, "contextJoinDomain" | "fallback" | "buckets" | "size" | "lowerBound" | "upperBound");
+        for (name, value) in options.iter().filter(|(name, value)| !value.is_null() && !said(name) && !leaves_out(name)) {
+            let _ = write!(text, ", {name} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         }
     }
     text

@@ -117,7 +117,6 @@ fn fallback(fallback: Fallback, key: Option<&str>, canonicalize: Option<&[Canoni
             keep_last: f.keep_last.unwrap_or(0),
             mask_length: f.mask_length,
         },
-        Fallback::Truncate(f) => Transform::Truncate { length: f.length? },
         Fallback::Redact(_) => Transform::Redact,
         Fallback::Replace(f) => Transform::Replace { new_value: not_blank(f.new_value?, "newValue", report)? },
     })
