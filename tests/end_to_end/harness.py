@@ -84,7 +84,11 @@ class SpillWatch(threading.Thread):
     def run(self):
         seen = set()
         while not self.over.wait(0.005):
-            for path in self.folder.rglob("*"):
+            try:
+                paths = list(self.folder.rglob("*"))
+            except OSError:                                                             # a folder went while it was looked into
+                continue
+            for path in paths:
                 try:
                     if path in seen or not path.is_file() or not path.stat().st_size:
                         continue
