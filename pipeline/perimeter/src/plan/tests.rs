@@ -227,7 +227,7 @@ async fn the_plan_says_what_a_transform_costs() {
             ", logicalTypeOptions: {minLength: 5, maxLength: 5}",
             &format!("{fpe}, fallback: {{transform: characterMask, keepLast: 2}}"),
             "Utf8",
-            "keepFirst 0, keepLast 0, fallback characterMask, maskingCharacter *, keepFirst 0, keepLast 2",
+            "fallback characterMask, maskingCharacter *, keepFirst 0, keepLast 2",
         ),
         (", logicalTypeOptions: {minLength: 10}", &format!("{fpe}, alphabet: letters"), "Utf8", "52^10 = 144555105949057024 values"),
         ("", "transform: encrypt, key: person", "Utf8", "reversible true, joins false"),
