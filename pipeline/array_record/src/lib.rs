@@ -183,7 +183,8 @@
 //! | 65536 | `group_size:64,uncompressed` | 0.64 | 0.61 | 1.47 | 1.33 | 3.92 | 1.0000 |
 //!
 //! Without compression SHA-256, 1.45 GB/s there, is most of the work, and the official writer computes none: from 512 bytes a record on, more
-//! than 4 times its speed is out of reach, and from 4 KiB on so is the same speed. Random reads of groups of 64 decode the whole group there
+//! than 4 times its speed is out of reach, and records of 64 KiB, or of 4 KiB in
+//! groups of 64, are written slower than there. Random reads of groups of 64 decode the whole group there
 //! and here: both are at zstd's own speed. Files of records of 4 KiB are smaller by 2 % for the reason under "Byte for byte".
 //!
 //! # Byte for byte
