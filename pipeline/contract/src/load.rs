@@ -1,6 +1,6 @@
 //! Reading the files and putting them together.
 use crate::diagnostic::{list, nearest};
-use crate::job::{Job, Source};
+use crate::job::{Drift, Job, Source};
 use crate::policy::Policy;
 use crate::schema::Schema;
 use crate::spanned::from_node;
@@ -111,7 +111,7 @@ impl Loader {
         for source in sources {
             let schema = source.schema.and_then(|(path, span)| schemas.entry(path.clone()).or_insert_with(|| self.schema(&shown(&path), Some(span))).clone());
             if let (Some(uri), Some(format), Some(schema)) = (source.uri, source.format, schema) {
-                joined.push(Source { name: source.name, uri, format, schema, span: source.span });
+                joined.push(Source { name: source.name, uri, format, schema, drift: Drift::Refuse, span: source.span });
             }
         }
         let policy = policy?;

@@ -29,6 +29,8 @@ pub fn arrow_type(data_type: &DataType) -> ArrowType {
         DataType::Float64 => ArrowType::Float64,
         DataType::Boolean => ArrowType::Boolean,
         DataType::Date { .. } => ArrowType::Date32,
+        DataType::Time { .. } => ArrowType::Time64(TimeUnit::Microsecond),
+        DataType::List(item) => ArrowType::List(Arc::new(Field::new_list_field(arrow_type(item), true))),
         DataType::Timestamp { zone: Zone::None, .. } => ArrowType::Timestamp(TimeUnit::Microsecond, None),
         DataType::Timestamp { zone: Zone::Utc { .. }, .. } => ArrowType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
     }

@@ -156,6 +156,7 @@ pub fn plan_units(stores: &Stores, source_index: usize, source: &Source) -> Resu
             Format::Csv(options) => csv_plan::plan(stores, source, options, file),
             Format::Json(_) => json::plan(stores, file),
             Format::Parquet => parquet::plan(stores, source, file),
+            Format::Arrow | Format::Avro | Format::FixedWidth(_) => Err(not_readable(source)),
         })
     };
     let planned = in_parallel(&files, plan);
@@ -195,6 +196,7 @@ pub fn ingest_unit(ingest: &Ingest<'_>, unit: &Unit, accept: &mut dyn Accept) ->
         Format::Csv(options) => csv::ingest(ingest, options, file, &unit.part, &mut emit),
         Format::Json(options) => json::ingest(ingest, options, file, &unit.part, &mut emit),
         Format::Parquet => parquet::ingest(ingest, file, &unit.part, &mut emit),
+        Format::Arrow | Format::Avro | Format::FixedWidth(_) => Err(not_readable(ingest.source)),
     })?;
     Ok(emit.finish())
 }
@@ -202,6 +204,10 @@ pub fn ingest_unit(ingest: &Ingest<'_>, unit: &Unit, accept: &mut dyn Accept) ->
 /// A decoder that panics on a damaged file is a damaged file. The panic's text could quote data, and dies here.
 fn guarded<T>(file: &InputFile, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(corrupt(file).into()))
+}
+
+fn not_readable(source: &Source) -> crate::error::Error {
+    Failure::new(Culprit::File, "format-not-available", format!("source `{}` has a format that is not read yet", source.name)).into()
 }
 
 /// The file cannot be decoded.

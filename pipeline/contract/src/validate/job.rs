@@ -3,7 +3,7 @@ use super::places::{Places, Use, before_pattern, is_inside, refuse_parameters};
 use super::{Report, days, file_name, is_identifier, touched, unique};
 use crate::diagnostic::{list, nearest, shorten};
 use crate::job::{
-    CsvOptions, Dtype, Encode, Feature, Format, Key, Overflow, Prepare, Provider, Quarantine, Scale, Sequence, Shape, Sink, Table, TextOptions, Uri,
+    CsvOptions, Dtype, Encode, Feature, Format, JsonOptions, Key, Overflow, Prepare, Provider, Quarantine, Scale, Sequence, Shape, Sink, Table, TextOptions, Uri,
 };
 use crate::spanned::{Entries, OneOrMany, Spanned};
 use crate::typed::job as typed;
@@ -36,7 +36,7 @@ fn source(name: Spanned<String>, typed: typed::Source, places: &Places<'_>, repo
         typed::Source::Csv(csv) => (csv.uri, csv.schema, self::csv(csv.options.unwrap_or_default(), report).map(Format::Csv)),
         typed::Source::Json(json) => {
             let options = json.options.unwrap_or_default();
-            (json.uri, json.schema, text(options.null_markers, options.decimal_prefix, report).map(Format::Json))
+            (json.uri, json.schema, text(options.null_markers, options.decimal_prefix, report).map(|text| Format::Json(JsonOptions { array: false, text })))
         }
         typed::Source::Parquet(parquet) => (parquet.uri, parquet.schema, Some(Format::Parquet)),
     };
@@ -60,7 +60,7 @@ fn csv(typed: typed::CsvOptions, report: &mut Report) -> Option<CsvOptions> {
         report.push(Diagnostic::new(codes::BAD_OPTION, span, "`delimiter` and `quote` are the same").help("choose different characters"));
     }
     let text = text(typed.null_markers, typed.decimal_prefix, report);
-    Some(CsvOptions { delimiter: delimiter?, quote: quote?, header: typed.header.unwrap_or(true), text: text? })
+    Some(CsvOptions { delimiter: delimiter?, quote: Some(quote?), escape: None, comment: None, header: typed.header.unwrap_or(true), text: text? })
 }
 
 fn ascii(text: Option<&Spanned<String>>, default: u8, key: &str, report: &mut Report) -> Option<u8> {
@@ -84,7 +84,7 @@ fn text(null_markers: Option<OneOrMany<Spanned<String>>>, prefix: Option<Spanned
         return None;
     }
     let null_markers = null_markers.into_iter().flat_map(|list| list.0).map(|marker| marker.value).collect();
-    Some(TextOptions { null_markers, number_prefix: prefix.map(|prefix| prefix.value) })
+    Some(TextOptions { null_markers, number_prefix: prefix.map(|prefix| prefix.value), ..TextOptions::default() })
 }
 
 pub(crate) fn prepare(typed: Option<Spanned<String>>, sources: usize, at: Span, report: &mut Report) -> Option<Prepare> {

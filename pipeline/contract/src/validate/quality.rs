@@ -25,7 +25,7 @@ pub(crate) fn of_column(rule: Spanned<Quality>, data_type: &DataType, report: &m
         QualityType::Library => library(&rule, span, data_type, report),
         QualityType::Custom => custom(&rule, span, data_type, report),
     };
-    check.map(|check| ValueRule { check, span })
+    check.map(|check| ValueRule { check, each: false, span })
 }
 
 fn kind(rule: &Quality) -> QualityType {

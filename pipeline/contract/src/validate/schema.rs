@@ -29,7 +29,7 @@ pub(crate) fn schema(typed: Contract, report: &mut Report) -> Option<Schema> {
     }
     unique(properties.value.iter().filter_map(|p| p.value.name.as_ref()).map(|name| (name.value.as_str(), name.span)), "the column", report);
     let columns: Vec<Option<Column>> = properties.value.into_iter().map(|property| column(property, report)).collect();
-    Some(Schema { name: name?, columns: columns.into_iter().collect::<Option<_>>()?, span })
+    Some(Schema { name: name?, columns: columns.into_iter().collect::<Option<_>>()?, required_objects: Vec::new(), rules: Vec::new(), span })
 }
 
 fn column(typed: Spanned<Property>, report: &mut Report) -> Option<Column> {
@@ -64,9 +64,12 @@ fn column(typed: Spanned<Property>, report: &mut Report) -> Option<Column> {
     let classification = typed.classification.map(|classification| classification.value);
     let tags = typed.tags.into_iter().flat_map(|tags| tags.0).map(|tag| tag.value).collect();
     let column = Column {
+        path: vec![name.clone()?],
         name: name?,
+        list_at: None,
         data_type: data_type?,
         required: typed.required.unwrap_or(false),
+        item_required: false,
         semantic_type: properties.semantic_type,
         join_domain: properties.join_domain,
         classification,
@@ -180,7 +183,7 @@ fn not_for_type(logical: LogicalType, options: &LogicalTypeOptions, report: &mut
 
 fn value_rules(options: &LogicalTypeOptions, logical: LogicalType, report: &mut Report) -> Vec<ValueRule> {
     let mut rules = Vec::new();
-    let mut push = |check: Check, span: Span| rules.push(ValueRule { check, span });
+    let mut push = |check: Check, span: Span| rules.push(ValueRule { check, each: false, span });
     if logical == LogicalType::String {
         if let (Some(min), Some(max)) = (&options.min_length, &options.max_length)
             && min.value > max.value

@@ -69,7 +69,7 @@ impl Rule {
                 let values = values.iter().map(|v| number::boolean(v.as_bytes())).collect::<Option<Vec<_>>>()?;
                 Some(Self::ValidBoolean(values.contains(&true), values.contains(&false)))
             }
-            DataType::Date { .. } | DataType::Timestamp { .. } => None,
+            DataType::Date { .. } | DataType::Timestamp { .. } | DataType::Time { .. } | DataType::List(_) => None,
         }
     }
 
@@ -82,6 +82,7 @@ impl Rule {
             Self::CheckDigit(CheckDigit::Luhn) => text(array, broken, |v| perimeter_detect::luhn::valid(v.as_bytes())),
             Self::CheckDigit(CheckDigit::Cpf) => text(array, broken, |v| perimeter_detect::cpf::valid(v.as_bytes())),
             Self::CheckDigit(CheckDigit::Cnpj) => text(array, broken, |v| perimeter_detect::cnpj::valid(v.as_bytes())),
+            Self::CheckDigit(CheckDigit::Iban) => text(array, broken, |v| perimeter_detect::iban::valid(v.as_bytes())),
             Self::ValidText(valid) => text(array, broken, |v| valid.contains(v)),
             Self::Within(low, high) => match array.data_type() {
                 // A bound outside the type's range holds for all of it or for none.

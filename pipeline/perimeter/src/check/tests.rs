@@ -1,7 +1,6 @@
 use super::*;
 use arrow::array::AsArray;
 use arrow::util::display::array_value_to_string;
-use perimeter_contract::Span;
 use perimeter_contract::schema::{Check, CheckDigit, DateFormat, Decimal, ValueRule};
 
 fn typed<'a>(data_type: &DataType, cells: &[Cell<'a>]) -> (Vec<Option<String>>, Vec<u32>, Vec<u32>) {
@@ -193,21 +192,11 @@ fn an_hour_remembered_does_not_reach_into_the_next_offset() {
 }
 
 fn column(name: &str, data_type: DataType, required: bool, checks: Vec<Check>) -> Column {
-    Column {
-        name: name.into(),
-        data_type,
-        required,
-        semantic_type: None,
-        join_domain: None,
-        classification: None,
-        tags: Vec::new(),
-        rules: checks.into_iter().map(|check| ValueRule { check, span: Span::default() }).collect(),
-        span: Span::default(),
-    }
+    Column { required, rules: checks.into_iter().map(ValueRule::from).collect(), ..Column::new(name, data_type) }
 }
 
 fn broken(column: Column, cells: &[Cell<'_>]) -> Vec<(u32, String)> {
-    let schema = Schema { name: "t".into(), columns: vec![column], span: Span::default() };
+    let schema = Schema::new("t", vec![column]);
     let checker = Checker::new(&schema).unwrap();
     let mut typing = Typing::new(&schema.columns[0].data_type, None);
     typing.extend(cells.iter().copied());
@@ -291,7 +280,7 @@ fn check_digits() {
 
 #[test]
 fn a_rule_that_says_nothing_about_the_type_is_refused() {
-    let schema = |c: Column| Schema { name: "t".into(), columns: vec![c], span: Span::default() };
+    let schema = |c: Column| Schema::new("t", vec![c]);
     for (data_type, check) in [
         (DataType::Int32, Check::MinLength(1)),
         (DataType::String, Check::Minimum(Decimal { unscaled: 1, scale: 0 })),

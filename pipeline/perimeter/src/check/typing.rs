@@ -63,7 +63,7 @@ impl Typing {
     /// For a column of this type.
     pub fn new(data_type: &DataType, number_prefix: Option<&str>) -> Self {
         let kind = match data_type {
-            DataType::String => Kind::Text(StringBuilder::new()),
+            DataType::String | DataType::Time { .. } | DataType::List(_) => Kind::Text(StringBuilder::new()),
             DataType::Int32 => Kind::Int32(Int32Builder::new()),
             DataType::Int64 => Kind::Int64(Int64Builder::new()),
             DataType::Decimal { precision, scale } => Kind::Decimal(Decimal128Builder::new().with_data_type(super::arrow_type(data_type)), *precision, *scale),

@@ -72,7 +72,7 @@ enum FieldKind {
 
 pub(super) struct Csv {
     delimiter: u8,
-    quote: u8,
+    quote: Option<u8>,
     null_markers: Vec<String>,
     /// Cells that a record must have; `None`: any number.
     width: Option<usize>,
@@ -110,8 +110,8 @@ impl Csv {
     fn record(&mut self, bytes: &[u8], start: usize, beyond: Beyond) -> Step {
         let mut at = start;
         loop {
-            let end = if bytes.get(at) == Some(&self.quote) {
-                match self.quoted(bytes, at) {
+            let end = if let Some(quote) = self.quote.filter(|quote| bytes.get(at) == Some(quote)) {
+                match self.quoted(bytes, at, quote) {
                     Some(end) if end < bytes.len() || beyond == Beyond::End => end,
                     // The quote is closed at the last byte that is there.
                     Some(_) => return Step::Incomplete,
@@ -137,12 +137,12 @@ impl Csv {
     }
 
     /// The position after the closing quote; `None` when there is none.
-    fn quoted(&mut self, bytes: &[u8], open: usize) -> Option<usize> {
+    fn quoted(&mut self, bytes: &[u8], open: usize, quote: u8) -> Option<usize> {
         let mut from = open + 1;
         let mut kept: Option<usize> = None;
         loop {
-            let close = find(bytes, from, self.quote)?;
-            if bytes.get(close + 1) == Some(&self.quote) {
+            let close = find(bytes, from, quote)?;
+            if bytes.get(close + 1) == Some(&quote) {
                 kept.get_or_insert(self.unescaped.len());
                 self.unescaped.extend_from_slice(bytes.get(from..=close).unwrap_or_default());
                 from = close + 2;

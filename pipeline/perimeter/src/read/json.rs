@@ -8,7 +8,7 @@ use super::{Ingest, InputFile, Part, UNIT_BYTES};
 use crate::check::{Cell, Typing};
 use crate::error::{Culprit, Failure, Result};
 use crate::store::Stores;
-use perimeter_contract::job::TextOptions;
+use perimeter_contract::job::JsonOptions;
 use std::io::Read;
 use std::sync::atomic::Ordering;
 
@@ -32,12 +32,12 @@ pub(super) fn plan(stores: &Stores, file: &InputFile) -> Result<Vec<Part>> {
 }
 
 /// Reads one unit.
-pub(super) fn ingest(ingest: &Ingest<'_>, options: &TextOptions, file: &InputFile, part: &Part, emit: &mut Emit<'_>) -> Result<()> {
+pub(super) fn ingest(ingest: &Ingest<'_>, options: &JsonOptions, file: &InputFile, part: &Part, emit: &mut Emit<'_>) -> Result<()> {
     let first_record = if let Part::Bytes { first_record, .. } = part { *first_record } else { 0 };
     let opened = open(ingest.stores, file, part)?;
     let keys = Keys::new(ingest.source.schema.columns.iter().map(|c| c.name.as_str()));
-    let tokenizer = Json { seen: vec![false; keys.len()], keys, values: Vec::new(), side: Vec::new(), null_markers: options.null_markers.clone() };
-    let columns = typings(ingest, emit, options);
+    let tokenizer = Json { seen: vec![false; keys.len()], keys, values: Vec::new(), side: Vec::new(), null_markers: options.text.null_markers.clone() };
+    let columns = typings(ingest, emit, &options.text);
     let done = Blocks::new(tokenizer, file, opened.bytes, first_record).ingest(ingest, emit, columns);
     emit.bytes_read = opened.taken.load(Ordering::Relaxed);
     done

@@ -11,8 +11,8 @@ use crate::error::Error;
 use ::arrow::array::Array;
 use ::arrow::util::display::array_value_to_string;
 use perimeter_contract::Span;
-use perimeter_contract::job::{CsvOptions, TextOptions, Uri};
-use perimeter_contract::schema::{Check, Column, DataType, Schema, ValueRule};
+use perimeter_contract::job::{CsvOptions, Drift, JsonOptions, TextOptions, Uri};
+use perimeter_contract::schema::{Check, Column, DataType, Schema};
 use std::path::{Path, PathBuf};
 
 /// Everything that a test needs to read files that it writes.
@@ -111,21 +111,11 @@ impl Bench {
 }
 
 pub(super) fn column(name: &str, data_type: DataType) -> Column {
-    Column {
-        name: name.into(),
-        data_type,
-        required: false,
-        semantic_type: None,
-        join_domain: None,
-        classification: None,
-        tags: Vec::new(),
-        rules: Vec::new(),
-        span: Span::default(),
-    }
+    Column::new(name, data_type)
 }
 
 pub(super) fn with_rule(mut column: Column, check: Check) -> Column {
-    column.rules.push(ValueRule { check, span: Span::default() });
+    column.rules.push(check.into());
     column
 }
 
@@ -134,13 +124,14 @@ pub(super) fn source(path: &Path, format: Format, columns: Vec<Column>) -> Sourc
         name: "tx".into(),
         uri: Uri(path.to_str().unwrap().into()),
         format,
-        schema: Schema { name: "t".into(), columns, span: Span::default() },
+        schema: Schema::new("t", columns),
+        drift: Drift::Refuse,
         span: Span::default(),
     }
 }
 
 pub(super) fn csv_options() -> CsvOptions {
-    CsvOptions { delimiter: b',', quote: b'"', header: true, text: TextOptions::default() }
+    CsvOptions { delimiter: b',', quote: Some(b'"'), escape: None, comment: None, header: true, text: TextOptions::default() }
 }
 
 pub(super) fn csv_source(path: &Path, names: &[&str]) -> Source {
@@ -148,7 +139,7 @@ pub(super) fn csv_source(path: &Path, names: &[&str]) -> Source {
 }
 
 pub(super) fn json_source(path: &Path, columns: Vec<Column>) -> Source {
-    source(path, Format::Json(TextOptions::default()), columns)
+    source(path, Format::Json(JsonOptions::default()), columns)
 }
 
 /// Code, exit code and message of a refusal.

@@ -29,7 +29,7 @@ fn quoted_and_bare_empty_and_null_markers_are_four_things() {
     let bench = Bench::new();
     let path = bench.write("in.csv", "a,b\n\"\",\n\"NULL\",NULL\n");
     let mut source = csv_source(&path, &["a", "b"]);
-    source.format = Format::Csv(CsvOptions { text: TextOptions { null_markers: vec!["NULL".into()], number_prefix: None }, ..csv_options() });
+    source.format = Format::Csv(CsvOptions { text: TextOptions { null_markers: vec!["NULL".into()], ..TextOptions::default() }, ..csv_options() });
     let (out, _) = bench.read(&source).unwrap();
     assert_eq!(out.rows, [[Some(String::new()), None], [Some("NULL".into()), None]]);
 }
@@ -145,7 +145,7 @@ fn typed_cells() {
         column("at", DataType::Timestamp { format: date("M/d/yyyy, h:mm a"), zone: Zone::None }),
         column("amount", DataType::Decimal { precision: 9, scale: 2 }),
     ];
-    source.format = Format::Csv(CsvOptions { text: TextOptions { null_markers: Vec::new(), number_prefix: Some("$".into()) }, ..csv_options() });
+    source.format = Format::Csv(CsvOptions { text: TextOptions { number_prefix: Some("$".into()), ..TextOptions::default() }, ..csv_options() });
     let (out, tally) = bench.read(&source).unwrap();
     assert_eq!(out.cells(), [["1", "2023-10-31", "2023-01-02T12:33:00", "1.20"], ["3", "∅", "∅", "∅"]]);
     assert_eq!(out.codes(), [(2, "on.type+at.type+amount.type".into())]);
