@@ -51,6 +51,8 @@ pub struct Input {
     pub files: Vec<InputFile>,
     /// In file order.
     pub units: Vec<Unit>,
+    /// Columns that files have and the contract does not (`drift: allowAdded`): they are not read. Sorted.
+    pub added: Vec<String>,
 }
 
 /// One column of the prepare query and what happens to it.
@@ -148,10 +150,14 @@ pub async fn plan(mut contract: Contract, stores: &Arc<Stores>) -> Result<Plan> 
     let mut inputs = Vec::with_capacity(contract.job.sources.len());
     for (index, source) in contract.job.sources.iter().enumerate() {
         let (stores, source) = (Arc::clone(stores), source.clone());
-        let listing = tokio::task::spawn_blocking(move || read::plan_units(&stores, index, &source)).await;
-        let (files, units) =
-            listing.map_err(|_| crate::error::Failure::new(crate::error::Culprit::Outside, "planning-stopped", "listing the input was stopped"))??;
-        inputs.push(Input { files, units });
+        let listing = tokio::task::spawn_blocking(move || read::plan_source(&stores, index, &source)).await;
+        let planned = listing.map_err(|_| crate::error::Failure::new(crate::error::Culprit::Outside, "planning-stopped", "listing the input was stopped"))?;
+        // Whoever reads files knows where in the contract a mistake is, and does not hold its texts.
+        let read::PlannedSource { files, units, added } = planned.map_err(|error| match error {
+            Error::Contract(found) => Error::Contract(Diagnostics { sources: Arc::clone(&contract.sources), ..found }),
+            other => other,
+        })?;
+        inputs.push(Input { files, units, added });
     }
     let input_bytes: u64 = inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum();
     let computed = u32::try_from(input_bytes.div_ceil(SHARD_INPUT_BYTES)).unwrap_or(u32::MAX).clamp(1, 65_536);

@@ -21,6 +21,10 @@
 //! | `invalid-json`, `duplicate-key`, `unknown-field` | JSON lines: not exactly one object by RFC 8259; a key twice; a key that the contract does not have |
 //!
 //! Codes of a cell are those of [`crate::check`]. Lines without any character are no records. Faults of a whole file (truncated, corrupt) end the unit with exit 1.
+mod arrow_ipc;
+mod avro;
+mod columns;
+mod convert;
 mod csv;
 mod csv_plan;
 mod decompress;
@@ -28,17 +32,18 @@ mod emit;
 mod json;
 mod json_scan;
 mod parquet;
-mod parquet_types;
+mod partitions;
 mod text;
 
 pub use crate::check::arrow_schema;
 pub use crate::store::InputFile;
 
 use crate::check::Checker;
-use crate::error::{Culprit, Failure, Result};
+use crate::error::{Culprit, Error, Failure, Result};
 use crate::store::Stores;
 use arrow::array::RecordBatch;
 use emit::Emit;
+use partitions::Partitions;
 use perimeter_contract::job::{Format, Source};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -71,9 +76,9 @@ pub enum Part {
         /// Records before `start`.
         first_record: u64,
     },
-    /// Row groups of a Parquet file.
+    /// Row groups of a Parquet file, or record batches of an Arrow file.
     RowGroups {
-        /// First row group.
+        /// First row group or batch.
         start: usize,
         /// One past the last.
         end: usize,
@@ -142,32 +147,106 @@ pub struct UnitTally {
 /// Text files longer than twice this are split into units of about this length.
 const UNIT_BYTES: u64 = 32 << 20;
 
+/// What a source has to read, as [`plan_source`] found it.
+#[derive(Clone, Debug)]
+pub struct PlannedSource {
+    /// Sorted by uri.
+    pub files: Vec<InputFile>,
+    /// In file order.
+    pub units: Vec<Unit>,
+    /// Names of columns that files have and the contract does not, which `drift: allowAdded` lets pass unread; sorted.
+    pub added: Vec<String>,
+}
+
+/// What one file has to read.
+struct PlannedFile {
+    parts: Vec<Part>,
+    /// Columns that the contract does not have.
+    added: Vec<String>,
+}
+
+impl From<Vec<Part>> for PlannedFile {
+    fn from(parts: Vec<Part>) -> Self {
+        Self { parts, added: Vec::new() }
+    }
+}
+
+/// As [`plan_source`], without the names of columns that are let pass.
+///
+/// # Errors
+/// As [`plan_source`].
+pub fn plan_units(stores: &Stores, source_index: usize, source: &Source) -> Result<(Vec<InputFile>, Vec<Unit>)> {
+    plan_source(stores, source_index, source).map(|planned| (planned.files, planned.units))
+}
+
 /// Lists the files of a source, opens each one, holds it against the contract and cuts it into units.
 ///
 /// # Errors
 /// Exit 2: no file, an empty one, one of another format, a header that is missing, has a column twice, lacks a column of the contract or has one more, a column
-/// of another type. Exit 1: a Parquet file without an intact footer, a compressed file that ends in its header. 3 and 4 as the store says.
-pub fn plan_units(stores: &Stores, source_index: usize, source: &Source) -> Result<(Vec<InputFile>, Vec<Unit>)> {
+/// of another type. Exit 1: a Parquet file without an intact footer, a compressed file that ends in its header. 3 and 4 as the store says. Mistakes of a columnar
+/// file point at the contract's lines; the texts of the contract are put in by the caller, who has them.
+pub fn plan_source(stores: &Stores, source_index: usize, source: &Source) -> Result<PlannedSource> {
     // A rule that cannot be applied is found before anything is read.
     Checker::new(&source.schema)?;
-    let files = stores.list(&source.uri)?;
-    let plan = |file: &InputFile| -> Result<Vec<Part>> {
-        guarded(file, || match &source.format {
-            Format::Csv(options) => csv_plan::plan(stores, source, options, file),
-            Format::Json(_) => json::plan(stores, file),
-            Format::Parquet => parquet::plan(stores, source, file),
-            Format::Arrow | Format::Avro | Format::FixedWidth(_) => Err(not_readable(source)),
-        })
-    };
-    let planned = in_parallel(&files, plan);
+    let files: Vec<InputFile> = stores.list(&source.uri)?.into_iter().map(|file| partitions::labelled(source, file)).collect();
+    let planned = in_parallel(&files, |file| guarded(file, || plan_file(stores, source, file)));
     if planned.len() != files.len() {
         return Err(Failure::new(Culprit::Outside, "internal", format!("source `{}` could not be planned", source.name)).help("Report this as a bug").into());
     }
-    let mut units = Vec::new();
-    for (index, parts) in planned.into_iter().enumerate() {
-        units.extend(parts?.into_iter().map(|part| Unit { source: source_index, file: index, part }));
+    let (mut units, mut added) = (Vec::new(), Vec::new());
+    for (index, file) in planned.into_iter().enumerate() {
+        let file = file?;
+        units.extend(file.parts.into_iter().map(|part| Unit { source: source_index, file: index, part }));
+        added.extend(file.added);
     }
-    Ok((files, units))
+    added.sort_unstable();
+    added.dedup();
+    Ok(PlannedSource { files, units, added })
+}
+
+fn plan_file(stores: &Stores, source: &Source, file: &InputFile) -> Result<PlannedFile> {
+    let partitions = Partitions::of(source, file)?;
+    match &source.format {
+        Format::Csv(options) => {
+            let planned = |source: &Source| csv_plan::plan(stores, source, options, file).map(PlannedFile::from);
+            with_or_without(&partitions, source, options.header, planned, |rest, _| planned(rest))
+        }
+        Format::Json(_) => json::plan(stores, file).map(PlannedFile::from),
+        Format::Parquet => parquet::plan(stores, source, &partitions, file),
+        Format::Arrow => arrow_ipc::plan(stores, source, &partitions, file),
+        Format::Avro => avro::plan(stores, source, &partitions, file),
+        Format::FixedWidth(_) => Err(not_readable(source)),
+    }
+}
+
+/// Reads a csv file with the columns that stand in its path, and without them if its header does not have them. What is done without them also gets where the
+/// others stand in the contract.
+fn with_or_without<T>(
+    partitions: &Partitions,
+    source: &Source,
+    header: bool,
+    with: impl FnOnce(&Source) -> Result<T>,
+    without: impl FnOnce(&Source, Vec<usize>) -> Result<T>,
+) -> Result<T> {
+    if !partitions.any() {
+        return with(source);
+    }
+    let rest = || partitions.rest(source);
+    if header {
+        match with(source) {
+            Err(error) if lacks_columns(&error) => {}
+            done => return done,
+        }
+    }
+    let (source, columns) = rest();
+    without(&source, columns)
+}
+
+fn lacks_columns(error: &Error) -> bool {
+    match error {
+        Error::Failed(failure) => failure.code == "missing-column",
+        Error::Contract(diagnostics) => diagnostics.list.iter().any(|d| d.code == "missing-column"),
+    }
 }
 
 /// Opening many small files is waiting, for S3 above all; the answers come in the order of the files.
@@ -192,11 +271,25 @@ pub fn ingest_unit(ingest: &Ingest<'_>, unit: &Unit, accept: &mut dyn Accept) ->
         Failure::new(Culprit::File, "unknown-unit", format!("source `{}` has no file number {}", ingest.source.name, unit.file)).help("Plan again")
     })?;
     let mut emit = Emit::new(ingest, file, accept)?;
+    let partitions = std::sync::Arc::clone(&emit.partitions);
     guarded(file, || match &ingest.source.format {
-        Format::Csv(options) => csv::ingest(ingest, options, file, &unit.part, &mut emit),
+        Format::Csv(options) => {
+            let both = std::cell::RefCell::new(&mut emit);
+            let with = |_: &Source| csv::ingest(ingest, options, file, &unit.part, &mut both.borrow_mut());
+            let without = |rest: &Source, columns: Vec<usize>| {
+                let position = |column: &usize| columns.iter().position(|kept| kept == column);
+                let projection: Vec<usize> = ingest.projection.iter().filter_map(position).collect();
+                let mut emit = both.borrow_mut();
+                emit.reads_only(rest, columns)?;
+                csv::ingest(&Ingest { source: rest, projection: &projection, ..*ingest }, options, file, &unit.part, &mut emit)
+            };
+            with_or_without(&partitions, ingest.source, options.header, with, without)
+        }
         Format::Json(options) => json::ingest(ingest, options, file, &unit.part, &mut emit),
-        Format::Parquet => parquet::ingest(ingest, file, &unit.part, &mut emit),
-        Format::Arrow | Format::Avro | Format::FixedWidth(_) => Err(not_readable(ingest.source)),
+        Format::Parquet => parquet::ingest(ingest, &partitions, file, &unit.part, &mut emit),
+        Format::Arrow => arrow_ipc::ingest(ingest, &partitions, file, &unit.part, &mut emit),
+        Format::Avro => avro::ingest(ingest, &partitions, file, &unit.part, &mut emit),
+        Format::FixedWidth(_) => Err(not_readable(ingest.source)),
     })?;
     Ok(emit.finish())
 }
@@ -206,7 +299,7 @@ fn guarded<T>(file: &InputFile, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(corrupt(file).into()))
 }
 
-fn not_readable(source: &Source) -> crate::error::Error {
+fn not_readable(source: &Source) -> Error {
     Failure::new(Culprit::File, "format-not-available", format!("source `{}` has a format that is not read yet", source.name)).into()
 }
 

@@ -226,6 +226,7 @@ pub fn json(plan: &Plan) -> Value {
                 "files": input.files.len(),
                 "bytes": input.files.iter().map(|file| file.size_bytes).sum::<u64>(),
                 "units": input.units.len(),
+                "addedColumns": input.added,
                 "wholeFileUnits": input.units.iter().filter(|unit| matches!(unit.part, Part::Whole)).count(),
             })
         })
@@ -285,6 +286,10 @@ pub fn text(plan: &Plan) -> String {
         let bytes: u64 = input.files.iter().map(|file| file.size_bytes).sum();
         let _ =
             writeln!(out, "source    {}: {} file(s), {bytes} bytes, {} unit(s) of work, {}", source.name, input.files.len(), input.units.len(), source.uri.0);
+        if !input.added.is_empty() {
+            let names: String = input.added.join(", ").chars().map(|c| if super::is_deceptive(c) { char::REPLACEMENT_CHARACTER } else { c }).collect();
+            let _ = writeln!(out, "          drift: not in the contract, and not read: {names}");
+        }
     }
     for name in plan.key_names() {
         if let Some(key) = job.keys.get(name) {

@@ -1,12 +1,15 @@
 //! The common end of all readers: rules over a batch, counts, good rows out, bad records out.
+use super::partitions::{Partitions, disagreeing};
 use super::{Accept, Ingest, InputFile, Rejected, UnitTally};
 use crate::check::{Broken, Checker, Typed, arrow_schema};
 use crate::error::{Culprit, Failure, Result};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
+use perimeter_contract::job::{Format, Source};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A record that could not be taken apart.
 pub(super) struct BadRecord {
@@ -15,10 +18,24 @@ pub(super) struct BadRecord {
     pub(super) raw: Vec<u8>,
 }
 
+/// Takes typed columns as the reader of a format made them, adds those that stand in the path, and checks all of them.
 pub(super) struct Emit<'a> {
     source: &'a str,
     file: &'a InputFile,
+    /// The rules of the columns that the reader knows; columns in the path always have some, for they must be held against it.
     pub(super) checker: Checker,
+    /// The rules of all columns.
+    rules: Checker,
+    /// Codes behind those of `rules`: of objects, then of columns in the path.
+    more_codes: Vec<String>,
+    objects: usize,
+    pub(super) partitions: Arc<Partitions>,
+    /// By column of the reader, the contract's; `None`: they are the same.
+    columns: Option<Vec<usize>>,
+    /// Whether null in the file leaves it to the path to say the value.
+    null_agrees: bool,
+    /// Rows of the next batch in which a required object is not there.
+    absent: Vec<(usize, Vec<u32>)>,
     projection: &'a [usize],
     schema: SchemaRef,
     accept: &'a mut dyn Accept,
@@ -33,15 +50,31 @@ pub(super) struct Emit<'a> {
 
 impl<'a> Emit<'a> {
     pub(super) fn new(ingest: &Ingest<'a>, file: &'a InputFile, accept: &'a mut dyn Accept) -> Result<Self> {
-        let schema = arrow_schema(&ingest.source.schema).project(ingest.projection).map_err(|_| {
+        let contract = &ingest.source.schema;
+        let schema = arrow_schema(contract).project(ingest.projection).map_err(|_| {
             Failure::new(Culprit::File, "unknown-column", format!("source `{}` has fewer columns than its plan wants", ingest.source.name)).help("Plan again")
         })?;
-        let checker = Checker::new(&ingest.source.schema)?;
+        let partitions = Arc::new(Partitions::of(ingest.source, file)?);
+        let rules = Checker::new(contract)?;
+        let mut seen = contract.clone();
+        for (index, column) in seen.columns.iter_mut().enumerate() {
+            column.required |= partitions.has(index);
+        }
+        let objects = contract.required_objects.iter().map(|object| format!("{}.required", object.path.join(".")));
+        let in_path = contract.columns.iter().map(|column| format!("{}.partition", column.name));
+        let more_codes: Vec<String> = objects.chain(in_path).collect();
         Ok(Self {
             source: &ingest.source.name,
             file,
-            by_rule: vec![0; checker.codes().len()],
-            checker,
+            by_rule: vec![0; rules.codes().len() + more_codes.len()],
+            checker: Checker::new(&seen)?,
+            rules,
+            more_codes,
+            objects: contract.required_objects.len(),
+            partitions,
+            columns: None,
+            null_agrees: matches!(ingest.source.format, Format::Json(_)),
+            absent: Vec::new(),
             projection: ingest.projection,
             schema: schema.into(),
             accept,
@@ -54,7 +87,29 @@ impl<'a> Emit<'a> {
         })
     }
 
-    /// One batch. `columns` by contract column, `None` where nobody looks; `number` and `raw` of a row; `bad` records that lie between the rows.
+    /// From now on the reader knows only these columns of the contract.
+    ///
+    /// # Errors
+    /// As [`Checker::new`].
+    pub(super) fn reads_only(&mut self, source: &Source, columns: Vec<usize>) -> Result<()> {
+        self.checker = Checker::new(&source.schema)?;
+        self.columns = Some(columns);
+        Ok(())
+    }
+
+    /// Whether the column has its value in the path.
+    pub(super) fn in_path(&self, column: usize) -> bool {
+        self.partitions.has(column)
+    }
+
+    /// Rows of the batch that comes next in which an object of [`perimeter_contract::schema::Schema::required_objects`] is not there.
+    pub(super) fn absent_object(&mut self, object: usize, rows: Vec<u32>) {
+        if !rows.is_empty() {
+            self.absent.push((object, rows));
+        }
+    }
+
+    /// One batch. `columns` by column of the reader, `None` where nobody looks; `number` and `raw` of a row; `bad` records that lie between the rows.
     pub(super) fn batch<'r>(
         &mut self,
         rows: usize,
@@ -65,14 +120,40 @@ impl<'a> Emit<'a> {
     ) -> Result<()> {
         let mut broken = std::mem::take(&mut self.broken);
         broken.clear();
-        for (column, typed) in columns.iter().enumerate() {
+        let more = u32::try_from(self.rules.codes().len()).unwrap_or(u32::MAX);
+        for (object, rows) in self.absent.drain(..) {
+            let code = more.saturating_add(u32::try_from(object).unwrap_or(u32::MAX));
+            broken.extend(rows.into_iter().map(|row| Broken { row, code }));
+        }
+        let width = self.rules_columns();
+        let mut all: Vec<Option<&Typed>> = vec![None; width];
+        for (at, typed) in columns.iter().enumerate() {
+            let column = self.columns.as_ref().map_or(Some(at), |columns| columns.get(at).copied());
+            if let Some(slot) = column.and_then(|column| all.get_mut(column)) {
+                *slot = typed.as_ref();
+            }
+        }
+        let in_path: Vec<Option<Typed>> = (0..width).map(|column| self.partitions.typed(column, rows)).collect();
+        for (column, path) in in_path.iter().enumerate() {
+            let (Some(path), Some(slot)) = (path, all.get_mut(column)) else { continue };
+            if let Some(found) = slot {
+                let type_code = self.rules.type_code(column);
+                broken.extend(found.untyped.iter().map(|row| Broken { row: *row, code: type_code }));
+                if path.untyped.is_empty() {
+                    let code = more.saturating_add(u32::try_from(self.objects + column).unwrap_or(u32::MAX));
+                    broken.extend(disagreeing(found, path, self.null_agrees).into_iter().map(|row| Broken { row, code }));
+                }
+            }
+            *slot = Some(path);
+        }
+        for (column, typed) in all.iter().enumerate() {
             let Some(typed) = typed else { continue };
             let mut ambiguous = typed.ambiguous.iter().copied().peekable();
             for &row in &typed.untyped {
-                let code = if ambiguous.next_if_eq(&row).is_some() { self.checker.ambiguous_code(column) } else { self.checker.type_code(column) };
+                let code = if ambiguous.next_if_eq(&row).is_some() { self.rules.ambiguous_code(column) } else { self.rules.type_code(column) };
                 broken.push(Broken { row, code });
             }
-            self.checker.evaluate(column, &typed.array, &typed.untyped, &mut broken);
+            self.rules.evaluate(column, &typed.array, &typed.untyped, &mut broken);
         }
         broken.sort_unstable();
         broken.dedup();
@@ -82,10 +163,14 @@ impl<'a> Emit<'a> {
             self.reject(&groups, number, raw, bad)?;
         }
         if self.wanted && groups.len() < rows {
-            self.pass(rows, columns, &groups)?;
+            self.pass(rows, &all, &groups)?;
         }
         self.broken = broken;
         Ok(())
+    }
+
+    fn rules_columns(&self) -> usize {
+        self.more_codes.len() - self.objects
     }
 
     fn reject<'r>(
@@ -106,11 +191,13 @@ impl<'a> Emit<'a> {
             let mut codes = Vec::with_capacity(group.len());
             for broken in *group {
                 let code = broken.code as usize;
-                codes.extend(self.checker.codes().get(code).map(String::as_str));
                 if let Some(count) = self.by_rule.get_mut(code) {
                     *count += 1;
                 }
             }
+            let names = self.rules.codes().len();
+            let name = |code: usize| self.rules.codes().get(code).or_else(|| self.more_codes.get(code.checked_sub(names)?));
+            codes.extend(group.iter().filter_map(|broken| name(broken.code as usize)).map(String::as_str));
             self.rows_rejected += 1;
             self.accept.rejected(&Rejected { file: &self.file.uri, record_number, codes: &codes, raw })?;
         }
@@ -125,13 +212,13 @@ impl<'a> Emit<'a> {
         self.accept.rejected(&Rejected { file: &self.file.uri, record_number: record.number, codes: &record.codes, raw: Cow::Borrowed(&record.raw) })
     }
 
-    fn pass(&mut self, rows: usize, columns: &[Option<Typed>], groups: &[&[Broken]]) -> Result<()> {
+    fn pass(&mut self, rows: usize, columns: &[Option<&Typed>], groups: &[&[Broken]]) -> Result<()> {
         let wanted: Vec<ArrayRef> = self
             .projection
             .iter()
             .zip(self.schema.fields())
             .map(|(column, field)| {
-                columns.get(*column).and_then(Option::as_ref).map_or_else(|| new_null_array(field.data_type(), rows), |typed| typed.array.clone())
+                columns.get(*column).copied().flatten().map_or_else(|| new_null_array(field.data_type(), rows), |typed| typed.array.clone())
             })
             .collect();
         // Neither error text is shown: Arrow's quote data.
@@ -154,7 +241,7 @@ impl<'a> Emit<'a> {
 
     /// The counts.
     pub(super) fn finish(self) -> UnitTally {
-        let rules = self.checker.codes().iter().map(String::as_str).zip(self.by_rule);
+        let rules = self.rules.codes().iter().chain(&self.more_codes).map(String::as_str).zip(self.by_rule);
         let records = self.by_record_code.iter().map(|(code, count)| (*code, *count));
         let rejections = rules.chain(records).filter(|(_, count)| *count > 0).map(|(code, count)| (format!("{}.{code}", self.source), count)).collect();
         UnitTally { rows_read: self.rows_read, rows_rejected: self.rows_rejected, rejections, bytes_read: self.bytes_read }

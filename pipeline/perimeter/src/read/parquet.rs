@@ -2,31 +2,29 @@
 //!
 //! The types in the file's own schema count, never the Arrow schema that some writers embed beside it (they can disagree). Bytes come through windows of the
 //! column chunks at hand, so that memory follows columns, not row groups. The decoder's error texts can quote data: they become `corrupt-input`.
+use super::columns::Layout;
 use super::emit::Emit;
-use super::parquet_types::{Conversion, convert};
-use super::{Ingest, InputFile, Part, UNIT_BYTES, corrupt, decompress, truncated};
-use crate::check::Typed;
+use super::partitions::Partitions;
+use super::{Ingest, InputFile, Part, PlannedFile, UNIT_BYTES, corrupt, decompress, truncated};
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::store::{Ranges, Stores};
-use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray, UInt64Array};
 use arrow::datatypes::{DataType as ArrowType, Field, Schema as ArrowSchema, TimeUnit};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
-use parquet::basic::Type as PhysicalType;
+use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 use perimeter_contract::job::Source;
-use std::borrow::Cow;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Holds the file's schema against the contract and cuts it into units of some row groups.
-pub(super) fn plan(stores: &Stores, source: &Source, file: &InputFile) -> Result<Vec<Part>> {
-    let opened = Opened::open(stores, source, file)?;
+pub(super) fn plan(stores: &Stores, source: &Source, partitions: &Partitions, file: &InputFile) -> Result<PlannedFile> {
+    let opened = Opened::open(stores, source, partitions, file)?;
     let (mut parts, mut start, mut first_record, mut row, mut bytes) = (Vec::new(), 0, 0u64, 0u64, 0u64);
     let groups = opened.metadata.metadata().row_groups();
     for (index, group) in groups.iter().enumerate() {
@@ -40,7 +38,7 @@ pub(super) fn plan(stores: &Stores, source: &Source, file: &InputFile) -> Result
     if parts.is_empty() {
         parts.push(Part::RowGroups { start: 0, end: 0, first_record: 0 });
     }
-    Ok(parts)
+    Ok(PlannedFile { parts, added: opened.layout.added })
 }
 
 fn rows_of(declared: i64, file: &InputFile) -> Result<u64> {
@@ -48,8 +46,8 @@ fn rows_of(declared: i64, file: &InputFile) -> Result<u64> {
 }
 
 /// Reads one unit.
-pub(super) fn ingest(ingest: &Ingest<'_>, file: &InputFile, part: &Part, emit: &mut Emit<'_>) -> Result<()> {
-    let opened = Opened::open(ingest.stores, ingest.source, file)?;
+pub(super) fn ingest(ingest: &Ingest<'_>, partitions: &Partitions, file: &InputFile, part: &Part, emit: &mut Emit<'_>) -> Result<()> {
+    let opened = Opened::open(ingest.stores, ingest.source, partitions, file)?;
     let groups = opened.metadata.metadata().num_row_groups();
     let (start, end, mut row) = match part {
         Part::RowGroups { start, end, first_record } => (*start, *end, *first_record),
@@ -68,12 +66,11 @@ pub(super) fn ingest(ingest: &Ingest<'_>, file: &InputFile, part: &Part, emit: &
 struct Opened {
     pages: Pages,
     metadata: ArrowReaderMetadata,
-    /// By contract column: the field of the file and how its values become the contract's.
-    columns: Vec<(usize, Conversion)>,
+    layout: Layout,
 }
 
 impl Opened {
-    fn open(stores: &Stores, source: &Source, file: &InputFile) -> Result<Self> {
+    fn open(stores: &Stores, source: &Source, partitions: &Partitions, file: &InputFile) -> Result<Self> {
         let ranges = stores.ranges(file)?;
         let size = ranges.size_bytes();
         if size == 0 {
@@ -95,31 +92,24 @@ impl Opened {
         let pages = Pages { inner: Arc::new(Inner { ranges, failure: Mutex::new(None), windows: Mutex::default() }), taken: Arc::default() };
         let options = || ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let mut metadata = ArrowReaderMetadata::load(&pages, options()).map_err(|_| pages.failure(file))?;
-        let columns = match_columns(source, file, &metadata)?;
+        let layout = Layout::of(source, file, metadata.schema().fields(), &|column| partitions.has(column))?;
+        if let Some(column) = nested_int96(&metadata) {
+            let message = format!("{}: `{column}` is an INT96 timestamp inside an object or array, which is not read", file.label);
+            return Err(Failure::new(Culprit::File, "column-type-mismatch", message).help("Write it as INT64 with a TIMESTAMP type").into());
+        }
         if let Some(bytes) = without_text(&metadata) {
             metadata = ArrowReaderMetadata::try_new(Arc::new(bytes), options()).map_err(|_| corrupt(file))?;
         }
         if let Some(schema) = without_int96(&metadata) {
             metadata = ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options().with_schema(Arc::new(schema))).map_err(|_| corrupt(file))?;
         }
-        Ok(Self { pages, metadata, columns })
+        Ok(Self { pages, metadata, layout })
     }
 
     fn ingest_group(&self, ingest: &Ingest<'_>, file: &InputFile, group: usize, row: &mut u64, emit: &mut Emit<'_>) -> Result<()> {
         let declared = rows_of(self.metadata.metadata().row_group(group).num_rows(), file)?;
-        let looked_at = |column: usize, field: usize, conversion: &Conversion| {
-            let null = self.metadata.schema().fields().get(field).is_none_or(|f| f.is_nullable());
-            let ruled = emit.checker.has_rules(column) && (null || !emit.checker.forbids_only_null(column));
-            ingest.projection.contains(&column) || ruled || conversion.can_fail()
-        };
-        let wanted: Vec<(usize, usize, &Conversion)> = self
-            .columns
-            .iter()
-            .enumerate()
-            .filter(|(column, (field, c))| looked_at(*column, *field, c))
-            .map(|(column, (field, c))| (column, *field, c))
-            .collect();
-        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), wanted.iter().map(|(_, field, _)| *field));
+        let wanted = self.layout.wanted(emit, ingest.projection);
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), wanted.roots.iter().copied());
         self.pages.begin(&self.metadata, group, &mask, file)?;
         let fail = |_| self.pages.failure(file);
         let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(self.pages.clone(), self.metadata.clone())
@@ -129,69 +119,65 @@ impl Opened {
             .build()
             .map_err(fail)?;
         let mut seen = 0u64;
-        // What is read comes in file order.
-        let mut in_file: Vec<usize> = wanted.iter().map(|(_, field, _)| *field).collect();
-        in_file.sort_unstable();
         for batch in reader {
             // The text of the error is not looked at.
             let batch = batch.map_err(|_| self.pages.failure(file))?;
-            let mut columns: Vec<Option<Typed>> = self.columns.iter().map(|_| None).collect();
-            for (column, field, conversion) in &wanted {
-                let array = in_file.binary_search(field).ok().and_then(|at| batch.columns().get(at)).ok_or_else(|| corrupt(file))?;
-                if let Some(slot) = columns.get_mut(*column) {
-                    *slot = Some(convert(array, conversion).ok_or_else(|| corrupt(file))?);
-                }
-            }
-            let first = *row;
-            emit.batch(batch.num_rows(), &columns, |index| first.saturating_add(index as u64).saturating_add(1), |rows| Ok(raw(&batch, rows)), &[])?;
-            *row = row.saturating_add(batch.num_rows() as u64);
+            self.layout.emit(&wanted, &batch, ingest.batch_rows, row, file, emit)?;
             seen = seen.saturating_add(batch.num_rows() as u64);
         }
         if seen == declared { Ok(()) } else { Err(corrupt(file).into()) }
     }
 }
 
-/// Rows as JSON objects, for the quarantine. A cell that is no text is written as hexadecimal, and so is its column in these rows.
-fn raw(batch: &RecordBatch, rows: &[usize]) -> Vec<Cow<'static, [u8]>> {
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    let written = || {
-        let taken = arrow::compute::take_record_batch(batch, &UInt64Array::from_iter_values(rows.iter().map(|r| *r as u64))).ok()?;
-        let text = |(field, array): (&Arc<Field>, &ArrayRef)| match array.as_binary_opt::<i32>().map(|bytes| StringArray::try_from_binary(bytes.clone())) {
-            Some(Ok(text)) => (field.name().clone(), Arc::new(text) as ArrayRef, true),
-            _ => (field.name().clone(), Arc::clone(array), true),
-        };
-        let taken = RecordBatch::try_from_iter_with_nullable(taken.schema().fields().iter().zip(taken.columns()).map(text)).ok()?;
-        let mut writer = arrow::json::WriterBuilder::new().with_explicit_nulls(true).build::<_, arrow::json::writer::LineDelimited>(Vec::new());
-        writer.write(&taken).ok()?;
-        writer.finish().ok()?;
-        Some(writer.into_inner())
-    };
-    let text = written().unwrap_or_default();
-    let mut lines = text.split(|b| *b == b'\n');
-    rows.iter().map(|_| Cow::Owned(lines.next().unwrap_or_default().to_vec())).collect()
-}
-
 /// The file's metadata with plain byte arrays where it says text, so that one cell that is none costs its row and not the file; `None` when there is no text.
 fn without_text(metadata: &ArrowReaderMetadata) -> Option<ParquetMetaData> {
     let root = metadata.parquet_schema().root_schema();
-    let is_text = |at: usize| metadata.schema().fields().get(at).is_some_and(|f| *f.data_type() == ArrowType::Utf8);
-    if !(0..root.get_fields().len()).any(is_text) {
+    let mut found = false;
+    let fields = root.get_fields().iter().map(|field| plain_bytes(field, &mut found)).collect::<Option<Vec<_>>>()?;
+    if !found {
         return None;
     }
-    let plain = |(at, field): (usize, &TypePtr)| match field.get_basic_info() {
-        info if is_text(at) && field.is_primitive() && info.has_repetition() => {
-            Type::primitive_type_builder(info.name(), PhysicalType::BYTE_ARRAY).with_repetition(info.repetition()).build().ok().map(Arc::new)
-        }
-        _ => Some(Arc::clone(field)),
-    };
-    let fields = root.get_fields().iter().enumerate().map(plain).collect::<Option<Vec<_>>>()?;
     let schema = SchemaDescriptor::new(Arc::new(Type::group_type_builder(root.name()).with_fields(fields).build().ok()?));
     let whole = metadata.metadata();
     let file = whole.file_metadata();
     // Neither the writer's name nor its own metadata says anything about reading the rows.
     Some(ParquetMetaData::new(FileMetaData::new(file.version(), file.num_rows(), None, None, Arc::new(schema), None), whole.row_groups().to_vec()))
+}
+
+fn plain_bytes(field: &TypePtr, found: &mut bool) -> Option<TypePtr> {
+    let info = field.get_basic_info();
+    if !info.has_repetition() {
+        return Some(Arc::clone(field));
+    }
+    if field.is_group() {
+        let before = *found;
+        let fields = field.get_fields().iter().map(|inner| plain_bytes(inner, found)).collect::<Option<Vec<_>>>()?;
+        if *found == before {
+            return Some(Arc::clone(field));
+        }
+        let group = Type::group_type_builder(info.name())
+            .with_repetition(info.repetition())
+            .with_converted_type(info.converted_type())
+            .with_logical_type(info.logical_type_ref().cloned())
+            .with_fields(fields);
+        return group.build().ok().map(Arc::new);
+    }
+    let text = match info.logical_type_ref() {
+        Some(LogicalType::String | LogicalType::Enum | LogicalType::Json) => true,
+        Some(_) => false,
+        None => matches!(info.converted_type(), ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON),
+    };
+    if field.get_physical_type() != PhysicalType::BYTE_ARRAY || !text {
+        return Some(Arc::clone(field));
+    }
+    *found = true;
+    Type::primitive_type_builder(info.name(), PhysicalType::BYTE_ARRAY).with_repetition(info.repetition()).build().ok().map(Arc::new)
+}
+
+/// An INT96 below the top level: its nanoseconds since 1970 would not fit for all its dates.
+fn nested_int96(metadata: &ArrowReaderMetadata) -> Option<String> {
+    let leaves = metadata.parquet_schema().columns();
+    leaves.iter().find(|leaf| leaf.physical_type() == PhysicalType::INT96 && leaf.path().parts().len() > 1).map(|leaf| leaf.path().string())
 }
 
 /// The file's schema with microseconds for INT96, whose nanoseconds since 1970 do not fit 64 bits for all its dates; `None` when there is none.
@@ -203,42 +189,6 @@ fn without_int96(metadata: &ArrowReaderMetadata) -> Option<ArrowSchema> {
         let micros = |field: &Field| field.clone().with_data_type(ArrowType::Timestamp(TimeUnit::Microsecond, None));
         ArrowSchema::new(fields.iter().enumerate().map(|(at, f)| if is_int96(at) { Arc::new(micros(f)) } else { Arc::clone(f) }).collect::<Vec<_>>())
     })
-}
-
-fn match_columns(source: &Source, file: &InputFile, metadata: &ArrowReaderMetadata) -> Result<Vec<(usize, Conversion)>> {
-    let mistake = |code, message: String, help: &str| Error::from(Failure::new(Culprit::File, code, format!("{}: {message}", file.label)).help(help));
-    let fields = metadata.schema().fields();
-    let columns = &source.schema.columns;
-    for (at, field) in fields.iter().enumerate() {
-        if fields.iter().take(at).any(|f| f.name() == field.name()) {
-            return Err(mistake("duplicate-column", format!("the column `{}` is there twice", field.name()), "Rename one of them in the file"));
-        }
-    }
-    let unknown: Vec<&str> = fields.iter().map(|f| f.name().as_str()).filter(|n| !columns.iter().any(|c| c.name == *n)).collect();
-    if !unknown.is_empty() {
-        let message = format!("the contract does not have the column `{}`", unknown.join("`, `"));
-        return Err(mistake("unknown-column", message, "Add it to the schema: a column that no rule covers is never read"));
-    }
-    let missing: Vec<&str> = columns.iter().map(|c| c.name.as_str()).filter(|n| !fields.iter().any(|f| f.name() == n)).collect();
-    if !missing.is_empty() {
-        let message = format!("the file lacks the column `{}` of the contract", missing.join("`, `"));
-        return Err(mistake("missing-column", message, "Add it to the file or remove it from the schema"));
-    }
-    columns
-        .iter()
-        .filter_map(|column| fields.iter().position(|f| *f.name() == column.name).map(|at| (column, at)))
-        .map(|(column, at)| {
-            let found = fields.get(at).map_or(&ArrowType::Null, |f| f.data_type());
-            match Conversion::of(found, &column.data_type) {
-                Some(conversion) => Ok((at, conversion)),
-                None => {
-                    let wanted = crate::check::arrow_type(&column.data_type);
-                    let message = format!("column `{}` is {found}, which is not read as the contract's {wanted}", column.name);
-                    Err(mistake("column-type-mismatch", message, "Change the column's type in the schema, or convert the file"))
-                }
-            }
-        })
-        .collect()
 }
 
 /// The bytes of one file as the decoder asks for them. Errors of the store are kept aside: the decoder would flatten them to text.

@@ -1,9 +1,12 @@
 //! Small files of every kind, and what must come out of them.
+mod arrow;
+mod avro;
 mod bad_files;
 mod conformance;
 mod csv;
 mod json;
 mod parquet;
+mod partitions;
 mod units;
 
 use super::*;
@@ -146,6 +149,9 @@ pub(super) fn json_source(path: &Path, columns: Vec<Column>) -> Source {
 pub(super) fn refusal<T: std::fmt::Debug>(result: Result<T>) -> (&'static str, u8, String) {
     match result.unwrap_err() {
         Error::Failed(failure) => (failure.code, failure.culprit.exit_code(), failure.message),
-        Error::Contract(_) => panic!("a diagnostic"),
+        Error::Contract(diagnostics) => {
+            let first = &diagnostics.list[0];
+            (first.code, 2, first.message.clone())
+        }
     }
 }

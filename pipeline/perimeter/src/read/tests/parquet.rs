@@ -56,60 +56,90 @@ fn rows_of_several_groups_with_rules() {
     }
 }
 
+/// Columns of most types that files have.
+pub(super) fn every_type() -> (Vec<(&'static str, ArrayRef)>, Vec<Vec<&'static str>>) {
+    let arrays: Vec<(&'static str, ArrayRef)> = vec![
+        ("i8", Arc::new(Int8Array::from(vec![Some(-1), None]))),
+        ("u32", Arc::new(UInt32Array::from(vec![u32::MAX, 0]))),
+        ("i32", Arc::new(Int32Array::from(vec![i32::MIN, 7]))),
+        ("f32", Arc::new(Float32Array::from(vec![0.5, -2.0]))),
+        ("day", Arc::new(Date32Array::from(vec![0, 19_782]))),
+        ("ms", Arc::new(TimestampMillisecondArray::from(vec![1_577_836_800_000, -1]))),
+        ("us", Arc::new(TimestampMicrosecondArray::from(vec![1, 2]).with_timezone("America/Sao_Paulo"))),
+        ("yes", Arc::new(BooleanArray::from(vec![true, false]))),
+        ("dict", Arc::new(DictionaryArray::<Int32Type>::from_iter(["x", "y"]))),
+        ("view", Arc::new(StringViewArray::from(vec!["a long enough string view", "é"]))),
+        ("large", Arc::new(LargeStringArray::from(vec!["l", ""]))),
+        ("narrow", Arc::new(Decimal128Array::from(vec![123, -5]).with_precision_and_scale(5, 2).unwrap())),
+        ("clock", Arc::new(Time32MillisecondArray::from(vec![Some(86_399_999), None]))),
+        ("fine", Arc::new(Time64MicrosecondArray::from(vec![0, 1]))),
+        ("wide", Arc::new(Decimal256Array::from(vec![::arrow::datatypes::i256::from_i128(-12_345), ::arrow::datatypes::i256::ONE]).with_precision_and_scale(40, 2).unwrap())),
+    ];
+    let cells = vec![
+        vec![
+            "-1",
+            "4294967295",
+            "-2147483648",
+            "0.5",
+            "1970-01-01",
+            "2020-01-01T00:00:00",
+            "1970-01-01T00:00:00.000001Z",
+            "true",
+            "x",
+            "a long enough string view",
+            "l",
+            "1.23",
+            "23:59:59.999",
+            "00:00:00",
+            "-123.45",
+        ],
+        vec![
+            "∅",
+            "0",
+            "7",
+            "-2.0",
+            "2024-02-29",
+            "1969-12-31T23:59:59.999",
+            "1970-01-01T00:00:00.000002Z",
+            "false",
+            "y",
+            "é",
+            "",
+            "-0.05",
+            "∅",
+            "00:00:00.000001",
+            "0.01",
+        ],
+    ];
+    (arrays, cells)
+}
+
+pub(super) fn every_type_columns() -> Vec<Column> {
+    let utc = || timestamp(Zone::Utc { default: None });
+    let time = || DataType::Time { format: DateFormat::iso_date() };
+    vec![
+        column("i8", DataType::Int32),
+        column("u32", DataType::Int64),
+        column("i32", DataType::Int64),
+        column("f32", DataType::Float64),
+        column("day", DataType::Date { format: DateFormat::iso_date() }),
+        column("ms", timestamp(Zone::None)),
+        column("us", utc()),
+        column("yes", DataType::Boolean),
+        column("dict", DataType::String),
+        column("view", DataType::String),
+        column("large", DataType::String),
+        column("narrow", DataType::Decimal { precision: 18, scale: 2 }),
+        column("clock", time()),
+        column("fine", time()),
+        column("wide", DataType::Decimal { precision: 18, scale: 2 }),
+    ]
+}
+
 #[test]
 fn types_come_over_exactly() {
-    let utc = || timestamp(Zone::Utc { default: None });
-    let (out, _) = read(
-        vec![
-            column("i8", DataType::Int32),
-            column("u32", DataType::Int64),
-            column("i32", DataType::Int64),
-            column("f32", DataType::Float64),
-            column("day", DataType::Date { format: DateFormat::iso_date() }),
-            column("ms", timestamp(Zone::None)),
-            column("us", utc()),
-            column("yes", DataType::Boolean),
-            column("dict", DataType::String),
-            column("view", DataType::String),
-            column("large", DataType::String),
-            column("narrow", DataType::Decimal { precision: 18, scale: 2 }),
-        ],
-        vec![
-            ("i8", Arc::new(Int8Array::from(vec![Some(-1), None]))),
-            ("u32", Arc::new(UInt32Array::from(vec![u32::MAX, 0]))),
-            ("i32", Arc::new(Int32Array::from(vec![i32::MIN, 7]))),
-            ("f32", Arc::new(Float32Array::from(vec![0.5, -2.0]))),
-            ("day", Arc::new(Date32Array::from(vec![0, 19_782]))),
-            ("ms", Arc::new(TimestampMillisecondArray::from(vec![1_577_836_800_000, -1]))),
-            ("us", Arc::new(TimestampMicrosecondArray::from(vec![1, 2]).with_timezone("America/Sao_Paulo"))),
-            ("yes", Arc::new(BooleanArray::from(vec![true, false]))),
-            ("dict", Arc::new(DictionaryArray::<Int32Type>::from_iter(["x", "y"]))),
-            ("view", Arc::new(StringViewArray::from(vec!["a long enough string view", "é"]))),
-            ("large", Arc::new(LargeStringArray::from(vec!["l", ""]))),
-            ("narrow", Arc::new(Decimal128Array::from(vec![123, -5]).with_precision_and_scale(5, 2).unwrap())),
-        ],
-    )
-    .unwrap();
-    assert_eq!(
-        out.cells(),
-        [
-            [
-                "-1",
-                "4294967295",
-                "-2147483648",
-                "0.5",
-                "1970-01-01",
-                "2020-01-01T00:00:00",
-                "1970-01-01T00:00:00.000001Z",
-                "true",
-                "x",
-                "a long enough string view",
-                "l",
-                "1.23"
-            ],
-            ["∅", "0", "7", "-2.0", "2024-02-29", "1969-12-31T23:59:59.999", "1970-01-01T00:00:00.000002Z", "false", "y", "é", "", "-0.05"],
-        ]
-    );
+    let (arrays, cells) = every_type();
+    assert_eq!(read(every_type_columns(), arrays).unwrap().0.cells(), cells);
 }
 
 #[test]
