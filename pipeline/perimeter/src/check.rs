@@ -6,8 +6,12 @@
 //!
 //! Rule codes are `<column>.<rule>`: `type` (the cell is not a value of the column's type), `ambiguous-time` (a local time that the zone has twice or never),
 //! `required`, `item-required` (a null in a list), and those of [`perimeter_contract::schema::Check::code`].
+pub mod expression;
+pub mod metric;
 mod number;
+pub mod report;
 mod rules;
+pub mod sets;
 mod typing;
 
 pub use typing::{Cell, Typed, Typing};

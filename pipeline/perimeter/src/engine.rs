@@ -5,6 +5,7 @@
 //! - [`pool`]: the memory that sorts and joins share; [`spill`]: spill files encrypted with a key that lives as long as the process.
 //! - [`failure`]: engine errors carry cell values in their texts, so they are sorted by kind and never shown.
 pub mod emit;
+pub mod expression;
 pub mod failure;
 pub mod order;
 pub mod pool;

@@ -10,7 +10,7 @@ use arrow::datatypes::{
     ArrowPrimitiveType, DataType as ArrowType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, Time64MicrosecondType, TimeUnit,
     TimestampMicrosecondType,
 };
-use bounds::{at_least, at_most, clamp, nearest, out_of};
+use bounds::{at_least, at_most, clamp, out_of};
 use multiples::FloatMultiple;
 use perimeter_contract::schema::{Check, CheckDigit, DataType, StringFormat, TimeBound, ValueRule};
 use regex::Regex;
@@ -139,7 +139,8 @@ impl Rule {
     }
 }
 
-pub(super) use lists::null_items;
+pub(super) use bounds::nearest;
+pub(super) use lists::{canonical, null_items};
 
 /// Characters of valid UTF-8.
 fn characters(value: &str) -> usize {

@@ -1,12 +1,15 @@
 //! The common end of all readers: rules over a batch, counts, good rows out, bad records out.
-use super::{Accept, Ingest, InputFile, Rejected, UnitTally};
-use crate::check::{Broken, Checker, Typed, arrow_schema};
+use super::{Accept, Ingest, InputFile, Rejected, UnitRules, UnitTally};
+use crate::check::report::POSITIONS;
+use crate::check::sets::{Clean, Observed};
+use crate::check::{Broken, Checker, Typed, arrow_schema, expression};
 use crate::error::{Culprit, Failure, Result};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A record that could not be taken apart.
 pub(super) struct BadRecord {
@@ -18,7 +21,8 @@ pub(super) struct BadRecord {
 pub(super) struct Emit<'a> {
     source: &'a str,
     file: &'a InputFile,
-    pub(super) checker: Checker,
+    pub(super) checker: Arc<Checker>,
+    rules: UnitRules<'a>,
     projection: &'a [usize],
     schema: SchemaRef,
     accept: &'a mut dyn Accept,
@@ -28,20 +32,25 @@ pub(super) struct Emit<'a> {
     rows_rejected: u64,
     by_rule: Vec<u64>,
     by_record_code: BTreeMap<&'static str, u64>,
+    /// Record numbers, by code.
+    first: Vec<Vec<u64>>,
+    first_by_record_code: BTreeMap<&'static str, Vec<u64>>,
     broken: Vec<Broken>,
 }
 
 impl<'a> Emit<'a> {
-    pub(super) fn new(ingest: &Ingest<'a>, file: &'a InputFile, accept: &'a mut dyn Accept) -> Result<Self> {
+    pub(super) fn new(ingest: &Ingest<'a>, file: &'a InputFile, mut rules: UnitRules<'a>, accept: &'a mut dyn Accept) -> Result<Self> {
         let schema = arrow_schema(&ingest.source.schema).project(ingest.projection).map_err(|_| {
             Failure::new(Culprit::File, "unknown-column", format!("source `{}` has fewer columns than its plan wants", ingest.source.name)).help("Plan again")
         })?;
-        let checker = Checker::new(&ingest.source.schema)?;
+        let checker = rules.checker.take().map_or_else(|| Checker::new(&ingest.source.schema).map(Arc::new), Ok)?;
         Ok(Self {
             source: &ingest.source.name,
             file,
             by_rule: vec![0; checker.codes().len()],
+            first: vec![Vec::new(); checker.codes().len()],
             checker,
+            rules,
             projection: ingest.projection,
             schema: schema.into(),
             accept,
@@ -50,6 +59,7 @@ impl<'a> Emit<'a> {
             rows_read: 0,
             rows_rejected: 0,
             by_record_code: BTreeMap::new(),
+            first_by_record_code: BTreeMap::new(),
             broken: Vec::new(),
         })
     }
@@ -76,6 +86,7 @@ impl<'a> Emit<'a> {
         }
         broken.sort_unstable();
         broken.dedup();
+        self.look_further(rows, columns, &number, &mut broken)?;
         self.rows_read += (rows + bad.len()) as u64;
         let groups: Vec<&[Broken]> = broken.chunk_by(|a, b| a.row == b.row).collect();
         if !groups.is_empty() || !bad.is_empty() {
@@ -85,6 +96,35 @@ impl<'a> Emit<'a> {
             self.pass(rows, columns, &groups)?;
         }
         self.broken = broken;
+        Ok(())
+    }
+
+    /// Rules about rows and sets, over the rows that break no rule of their own.
+    fn look_further(&mut self, rows: usize, columns: &[Option<Typed>], number: &dyn Fn(usize) -> u64, broken: &mut Vec<Broken>) -> Result<()> {
+        let UnitRules { rows: row_rules, violations, observer, .. } = &mut self.rules;
+        if rows == 0 || (row_rules.is_empty() && violations.is_none() && observer.is_none()) {
+            return Ok(());
+        }
+        let clean = Clean::new(rows, broken);
+        let own = broken.len();
+        expression::evaluate(row_rules, &self.checker, columns, &clean, broken)?;
+        broken.get_mut(own..).unwrap_or_default().sort_unstable();
+        if let Some(observer) = observer {
+            observer.batch(&Observed { columns, clean: &clean, number, rejected: broken.get(own..).unwrap_or_default() })?;
+        }
+        if let Some(violations) = violations {
+            violations.between(number(0), number(rows - 1), |rule, record| {
+                // Record numbers ascend with rows, with gaps where bad records lie.
+                let row = clean.rows_before(|row| number(row) < record);
+                if let Some(code) = self.checker.set_code(rule) {
+                    broken.push(Broken { row, code });
+                }
+            });
+        }
+        if broken.len() > own {
+            broken.sort_unstable();
+            broken.dedup();
+        }
         Ok(())
     }
 
@@ -107,8 +147,11 @@ impl<'a> Emit<'a> {
             for broken in *group {
                 let code = broken.code as usize;
                 codes.extend(self.checker.codes().get(code).map(String::as_str));
-                if let Some(count) = self.by_rule.get_mut(code) {
+                if let Some((count, first)) = self.by_rule.get_mut(code).zip(self.first.get_mut(code)) {
                     *count += 1;
+                    if first.len() < POSITIONS {
+                        first.push(record_number);
+                    }
                 }
             }
             self.rows_rejected += 1;
@@ -120,6 +163,10 @@ impl<'a> Emit<'a> {
     fn reject_record(&mut self, record: &BadRecord) -> Result<()> {
         for code in &record.codes {
             *self.by_record_code.entry(code).or_default() += 1;
+            let first = self.first_by_record_code.entry(code).or_default();
+            if first.len() < POSITIONS {
+                first.push(record.number);
+            }
         }
         self.rows_rejected += 1;
         self.accept.rejected(&Rejected { file: &self.file.uri, record_number: record.number, codes: &record.codes, raw: Cow::Borrowed(&record.raw) })
@@ -154,9 +201,17 @@ impl<'a> Emit<'a> {
 
     /// The counts.
     pub(super) fn finish(self) -> UnitTally {
-        let rules = self.checker.codes().iter().map(String::as_str).zip(self.by_rule);
+        let full = |code: &str| format!("{}.{code}", self.source);
+        let codes = || self.checker.codes().iter().map(String::as_str);
+        let rules = codes().zip(self.by_rule);
         let records = self.by_record_code.iter().map(|(code, count)| (*code, *count));
-        let rejections = rules.chain(records).filter(|(_, count)| *count > 0).map(|(code, count)| (format!("{}.{code}", self.source), count)).collect();
-        UnitTally { rows_read: self.rows_read, rows_rejected: self.rows_rejected, rejections, bytes_read: self.bytes_read }
+        let mut rejections = BTreeMap::new();
+        for (code, count) in rules.chain(records).filter(|(_, count)| *count > 0) {
+            // A rule of the contract may be called as a record's code is.
+            *rejections.entry(full(code)).or_default() += count;
+        }
+        let first = codes().zip(self.first).chain(self.first_by_record_code).filter(|(_, first)| !first.is_empty()).map(|(code, first)| (full(code), first));
+        let first = first.collect();
+        UnitTally { rows_read: self.rows_read, rows_rejected: self.rows_rejected, rejections, first, bytes_read: self.bytes_read }
     }
 }

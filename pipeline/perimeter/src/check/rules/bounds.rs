@@ -52,6 +52,6 @@ fn rescale(bound: &Decimal, scale: u8) -> (i128, bool) {
 }
 
 /// A bound of a float column is read as its values are: to the nearest binary64, so that equal texts are equal.
-pub(super) fn nearest(bound: &Decimal) -> f64 {
+pub(in crate::check) fn nearest(bound: &Decimal) -> f64 {
     format!("{}e-{}", bound.unscaled, bound.scale).parse().unwrap_or(f64::NAN)
 }
