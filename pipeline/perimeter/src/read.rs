@@ -218,7 +218,7 @@ pub fn ingest_unit_with<'a>(ingest: &Ingest<'a>, unit: &Unit, rules: UnitRules<'
     let file = ingest.files.get(unit.file).ok_or_else(|| {
         Failure::new(Culprit::File, "unknown-unit", format!("source `{}` has no file number {}", ingest.source.name, unit.file)).help("Plan again")
     })?;
-    let mut emit = Emit::new(ingest, file, rules, accept)?;
+    let mut emit = Emit::with_rules(ingest, file, rules, accept)?;
     guarded(file, || match &ingest.source.format {
         Format::Csv(options) => csv::ingest(ingest, options, file, &unit.part, &mut emit),
         Format::Json(options) => json::ingest(ingest, options, file, &unit.part, &mut emit),

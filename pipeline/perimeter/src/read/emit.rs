@@ -39,7 +39,13 @@ pub(super) struct Emit<'a> {
 }
 
 impl<'a> Emit<'a> {
-    pub(super) fn new(ingest: &Ingest<'a>, file: &'a InputFile, mut rules: UnitRules<'a>, accept: &'a mut dyn Accept) -> Result<Self> {
+    /// Without rules about rows and sets.
+    #[cfg(test)]
+    pub(super) fn new(ingest: &Ingest<'a>, file: &'a InputFile, accept: &'a mut dyn Accept) -> Result<Self> {
+        Self::with_rules(ingest, file, UnitRules::default(), accept)
+    }
+
+    pub(super) fn with_rules(ingest: &Ingest<'a>, file: &'a InputFile, mut rules: UnitRules<'a>, accept: &'a mut dyn Accept) -> Result<Self> {
         let schema = arrow_schema(&ingest.source.schema).project(ingest.projection).map_err(|_| {
             Failure::new(Culprit::File, "unknown-column", format!("source `{}` has fewer columns than its plan wants", ingest.source.name)).help("Plan again")
         })?;
