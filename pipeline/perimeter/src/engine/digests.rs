@@ -107,7 +107,10 @@ impl Gather {
         let ascending = SortOptions { descending: false, nulls_first: false };
         let order = LexOrdering::from([PhysicalSortExpr { expr: Arc::new(Column::new("record", 0)), options: ascending }]);
         let sorted = SortExec::new(order, Arc::new(source)).with_preserve_partitioning(true);
-        let task = context.task_ctx();
+        // Small batches, and a small part kept for the merge: a limit that is enough to read by is enough to sort digests in.
+        let kept = (limits.pool_bytes() / partitions / 4).clamp(256 << 10, 10 << 20);
+        let config = context.copied_config().with_batch_size(BATCH_RECORDS).with_sort_spill_reservation_bytes(kept);
+        let task = Arc::new(TaskContext::from(context).with_session_config(config));
         // A byte in eight of the user's limit for what is wrong: half a million violations that lie far apart in every 80 MiB, or all of them in every sixth.
         let most_bytes = (limits.memory_bytes / 8).max(32 << 20);
         let mut walks = self.walks.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,7 +12,9 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatc
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result as EngineResult};
+use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, Volatility};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::BinaryExpr;
 use datafusion::prelude::SessionContext;
@@ -66,7 +68,14 @@ fn one(context: &SessionContext, schema: &Schema, number: usize, rule: &SetRule,
     columns.sort_unstable();
     let projected: SchemaRef = Arc::new(all.project(&columns).map_err(|error| invalid(&error.to_string()))?);
     let seen = DFSchema::try_from(projected.as_ref().clone()).map_err(fail)?;
-    let physical = context.state().create_physical_expr(logical, &seen).and_then(strict).map_err(fail)?;
+    let state = context.state();
+    let simplify = SimplifyContext::builder().with_schema(Arc::new(seen.clone())).with_config_options(Arc::clone(state.config_options())).build();
+    let simplifier = ExprSimplifier::new(simplify);
+    // Some functions (coalesce) are there only as what they are simplified to.
+    let simple = simplifier.coerce(logical, &seen).and_then(|coerced| simplifier.simplify(coerced)).map_err(fail)?;
+    let physical = state.create_physical_expr(simple, &seen).and_then(strict).map_err(fail)?;
+    // What fails without any row would fail for all of them.
+    physical.evaluate(&RecordBatch::new_empty(Arc::clone(&projected))).map_err(fail)?;
     if !matches!(physical.data_type(&projected), Ok(DataType::Boolean)) {
         return Err(invalid("it is no boolean"));
     }

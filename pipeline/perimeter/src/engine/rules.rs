@@ -61,3 +61,6 @@ impl JobRules {
         Err(Error::Contract(Diagnostics { list: problems, sources: Arc::clone(&contract.sources) }))
     }
 }
+
+#[cfg(test)]
+mod tests;
