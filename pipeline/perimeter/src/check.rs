@@ -5,9 +5,13 @@
 //! takes no path per row.
 //!
 //! Rule codes are `<column>.<rule>`: `type` (the cell is not a value of the column's type), `ambiguous-time` (a local time that the zone has twice or never),
-//! `required`, and those of [`perimeter_contract::schema::Check::code`].
+//! `required`, `item-required` (a null in a list), and those of [`perimeter_contract::schema::Check::code`].
+pub mod expression;
+pub mod metric;
 mod number;
+pub mod report;
 mod rules;
+pub mod sets;
 mod typing;
 
 pub use typing::{Cell, Typed, Typing};
@@ -15,6 +19,7 @@ pub use typing::{Cell, Typed, Typing};
 use crate::error::{Culprit, Failure, Result};
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType as ArrowType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
+use hashbrown::HashMap;
 use perimeter_contract::schema::{Column, DataType, Schema, Zone};
 use rules::Rule;
 use std::sync::Arc;
@@ -51,19 +56,42 @@ pub struct Broken {
 }
 
 /// All rules of one source, compiled.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Checker {
     columns: Vec<ColumnRules>,
     codes: Vec<String>,
+    /// By rule of the contract's `rules`; none for those that reject no row.
+    set_codes: Vec<Option<u32>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ColumnRules {
     type_code: u32,
     ambiguous_code: u32,
     required_code: Option<u32>,
+    item_required_code: Option<u32>,
     /// With the code of each.
     rules: Vec<(Rule, u32)>,
+    /// A rule about rows or sets looks at the column.
+    needed: bool,
+}
+
+/// Codes by number, each once.
+#[derive(Default)]
+struct Codes {
+    list: Vec<String>,
+    numbers: HashMap<String, u32, foldhash::fast::FixedState>,
+}
+
+impl Codes {
+    /// Two rules of one kind share a code: a row is counted once under it.
+    fn number(&mut self, code: String) -> u32 {
+        let next = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        *self.numbers.entry(code).or_insert_with_key(|code| {
+            self.list.push(code.clone());
+            next
+        })
+    }
 }
 
 impl Checker {
@@ -72,24 +100,44 @@ impl Checker {
     /// # Errors
     /// Exit 2 `rule-not-applicable` when a rule says nothing about its column's type.
     pub fn new(schema: &Schema) -> Result<Self> {
-        let mut codes = Vec::new();
+        let mut codes = Codes::default();
         let columns = schema.columns.iter().map(|column| ColumnRules::new(column, &mut codes)).collect::<Result<_>>()?;
-        Ok(Self { columns, codes })
+        let set_codes = schema.rules.iter().map(|rule| rule.check.rejects_rows().then(|| codes.number(rule.code.clone()))).collect();
+        Ok(Self { columns, codes: codes.list, set_codes })
     }
 
-    /// Every `<column>.<rule>` that a row can break.
+    /// Sees to it that the values of these columns are read and typed: a rule about rows or sets looks at them.
+    pub fn look_at(&mut self, columns: impl IntoIterator<Item = usize>) {
+        for column in columns {
+            if let Some(rules) = self.columns.get_mut(column) {
+                rules.needed = true;
+            }
+        }
+    }
+
+    /// Whether [`Checker::look_at`] asked for the column.
+    pub fn is_needed(&self, column: usize) -> bool {
+        self.columns.get(column).is_some_and(|c| c.needed)
+    }
+
+    /// Every `<column>.<rule>` that a row can break, and the codes of rules about rows and sets.
     pub fn codes(&self) -> &[String] {
         &self.codes
     }
 
+    /// The code of a rule of the contract's `rules`, when it is one that rejects rows.
+    pub fn set_code(&self, rule: usize) -> Option<u32> {
+        self.set_codes.get(rule).copied().flatten()
+    }
+
     /// Whether the values of the column must be seen, even if nobody wants them, beyond what its type promises.
     pub fn has_rules(&self, column: usize) -> bool {
-        self.columns.get(column).is_some_and(|c| c.required_code.is_some() || !c.rules.is_empty())
+        self.columns.get(column).is_some_and(|c| c.needed || c.required_code.is_some() || c.item_required_code.is_some() || !c.rules.is_empty())
     }
 
     /// Whether null is all that the column's rules forbid.
     pub fn forbids_only_null(&self, column: usize) -> bool {
-        self.columns.get(column).is_some_and(|c| c.rules.is_empty())
+        self.columns.get(column).is_some_and(|c| !c.needed && c.item_required_code.is_none() && c.rules.is_empty())
     }
 
     /// The code of a cell that is no value of the column's type.
@@ -116,36 +164,31 @@ impl Checker {
                 }
             }
         }
+        if let Some(code) = rules.item_required_code {
+            rules::null_items(array, &mut |row| broken.push(Broken { row, code }));
+        }
         for (rule, code) in &rules.rules {
-            rule.evaluate(array, |row| broken.push(Broken { row, code: *code }));
+            rule.evaluate(array, &mut |row| broken.push(Broken { row, code: *code }));
         }
     }
 }
 
 impl ColumnRules {
-    fn new(column: &Column, codes: &mut Vec<String>) -> Result<Self> {
-        let first = codes.len();
-        // Two rules of one kind share a code: a row is counted once under it.
-        let mut code = |rule: &str| {
-            let code = format!("{}.{rule}", column.name);
-            let at = codes[first..].iter().position(|c| *c == code).map_or(codes.len(), |at| first + at);
-            if at == codes.len() {
-                codes.push(code);
-            }
-            u32::try_from(at).unwrap_or(u32::MAX)
-        };
+    fn new(column: &Column, codes: &mut Codes) -> Result<Self> {
+        let mut code = |rule: &str| codes.number(format!("{}.{rule}", column.name));
         let (type_code, ambiguous_code) = (code("type"), code("ambiguous-time"));
         let required_code = column.required.then(|| code("required"));
+        let item_required_code = (column.item_required && matches!(column.data_type, DataType::List(_))).then(|| code("item-required"));
         let mut rules = Vec::with_capacity(column.rules.len());
         for rule in &column.rules {
             let name = rule.check.code();
-            let compiled = Rule::compile(&rule.check, &column.data_type).ok_or_else(|| {
+            let compiled = Rule::of(rule, &column.data_type).ok_or_else(|| {
                 Failure::new(Culprit::File, "rule-not-applicable", format!("rule `{name}` of column `{}` cannot be applied to its type", column.name))
                     .help("Remove the rule, write its values as the type does, or change the column's logicalType")
             })?;
             rules.push((compiled, code(name)));
         }
-        Ok(Self { type_code, ambiguous_code, required_code, rules })
+        Ok(Self { type_code, ambiguous_code, required_code, item_required_code, rules, needed: false })
     }
 }
 

@@ -4,10 +4,14 @@
 //! - [`scan`]: a source as a table: *read* and *check* fused, every unit read whatever the query skips.
 //! - [`pool`]: the memory that sorts and joins share; [`spill`]: spill files encrypted with a key that lives as long as the process.
 //! - [`failure`]: engine errors carry cell values in their texts, so they are sorted by kind and never shown.
+pub mod digests;
 pub mod emit;
+pub mod expression;
 pub mod failure;
 pub mod order;
 pub mod pool;
+pub mod query;
+pub mod rules;
 pub mod scan;
 pub mod spill;
 

@@ -10,6 +10,7 @@ pub mod lineage;
 #[cfg(test)]
 mod tests;
 
+use crate::engine::rules::JobRules;
 use crate::engine::{self, Limits};
 use crate::error::{Error, Result};
 use crate::prepare::{self, NotAQuery};
@@ -42,6 +43,8 @@ pub struct Plan {
     pub rows: BTreeSet<(SourceColumn, RowInfluence)>,
     /// The number of shards, fixed before the first row.
     pub shards: u32,
+    /// Rules about rows and sets, compiled.
+    pub rules: Arc<JobRules>,
 }
 
 /// A source's listing.
@@ -147,6 +150,7 @@ pub async fn plan(mut contract: Contract, stores: &Arc<Stores>) -> Result<Plan> 
     let query = resolve(&contract).await?;
     let columns = query.columns;
     require_where_nulls_are_rejected(&mut contract, &columns);
+    let rules = Arc::new(JobRules::compile(&contract).await?);
     let mut inputs = Vec::with_capacity(contract.job.sources.len());
     for (index, source) in contract.job.sources.iter().enumerate() {
         let (stores, source) = (Arc::clone(stores), source.clone());
@@ -162,7 +166,7 @@ pub async fn plan(mut contract: Contract, stores: &Arc<Stores>) -> Result<Plan> 
     let input_bytes: u64 = inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum();
     let computed = u32::try_from(input_bytes.div_ceil(SHARD_INPUT_BYTES)).unwrap_or(u32::MAX).clamp(1, 65_536);
     let shards = contract.job.sink.shards.unwrap_or(computed);
-    Ok(Plan { contract, inputs, columns, rows: query.rows, shards })
+    Ok(Plan { contract, inputs, columns, rows: query.rows, shards, rules })
 }
 
 /// `nulls: reject` of a column that passes through is a rule of the contract: such rows go to quarantine with all others.

@@ -3,7 +3,7 @@
 //! | need | call |
 //! |---|---|
 //! | what there is to read, and whether it fits the contract | [`plan_units`] |
-//! | the rows of one unit that break no rule, and the records that do | [`ingest_unit`] |
+//! | the rows of one unit that break no rule, and the records that do | [`ingest_unit`]; with rules about rows and sets [`ingest_unit_with`] |
 //! | the Arrow schema that comes out | [`arrow_schema`] |
 //!
 //! A [`Unit`] is a file, a byte range of one or some row groups of one, planned from the listing and never from the cores, so a unit gives the same rows and
@@ -39,6 +39,8 @@ pub use crate::check::arrow_schema;
 pub use crate::store::InputFile;
 
 use crate::check::Checker;
+use crate::check::expression::RowRule;
+use crate::check::sets::{FileViolations, Observe};
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::store::Stores;
 use arrow::array::RecordBatch;
@@ -49,6 +51,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// One piece of work: it can be done alone, in any order, twice.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -140,8 +143,24 @@ pub struct UnitTally {
     pub rows_rejected: u64,
     /// `<source>.<column>.<rule>` or `<source>.<record code>`: records that break it.
     pub rejections: BTreeMap<String, u64>,
+    /// By the same codes: the first records that break it, [`POSITIONS`](crate::check::report::POSITIONS) at most.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub first: BTreeMap<String, Vec<u64>>,
     /// Bytes taken from the store.
     pub bytes_read: u64,
+}
+
+/// What the rows of a unit are held against beside the rules about single values, and who looks on. By default: nothing, and nobody.
+#[derive(Default)]
+pub struct UnitRules<'a> {
+    /// The source's compiled rules, where they are kept from unit to unit.
+    pub checker: Option<Arc<Checker>>,
+    /// Rules about one row.
+    pub rows: &'a [Arc<dyn RowRule>],
+    /// Records of the unit's file that break rules about sets, as an earlier pass has found them.
+    pub violations: Option<&'a FileViolations>,
+    /// Sees the rows that break no rule of their own.
+    pub observer: Option<&'a mut dyn Observe>,
 }
 
 /// Text files longer than twice this are split into units of about this length.
@@ -267,10 +286,18 @@ fn in_parallel<T: Send>(files: &[InputFile], work: impl Fn(&InputFile) -> T + Sy
 /// # Errors
 /// Exit 1: the file is truncated or corrupt. Exit 3: it changed since it was listed, or the store does not answer. Whatever [`Accept::rejected`] says.
 pub fn ingest_unit(ingest: &Ingest<'_>, unit: &Unit, accept: &mut dyn Accept) -> Result<UnitTally> {
+    ingest_unit_with(ingest, unit, UnitRules::default(), accept)
+}
+
+/// As [`ingest_unit`], with rules about rows and sets.
+///
+/// # Errors
+/// As [`ingest_unit`], and whatever the observer says.
+pub fn ingest_unit_with<'a>(ingest: &Ingest<'a>, unit: &Unit, rules: UnitRules<'a>, accept: &'a mut dyn Accept) -> Result<UnitTally> {
     let file = ingest.files.get(unit.file).ok_or_else(|| {
         Failure::new(Culprit::File, "unknown-unit", format!("source `{}` has no file number {}", ingest.source.name, unit.file)).help("Plan again")
     })?;
-    let mut emit = Emit::new(ingest, file, accept)?;
+    let mut emit = Emit::with_rules(ingest, file, rules, accept)?;
     let partitions = std::sync::Arc::clone(&emit.partitions);
     guarded(file, || match &ingest.source.format {
         Format::Csv(options) => {

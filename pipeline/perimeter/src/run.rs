@@ -2,8 +2,11 @@
 //!
 //! [`run`] is what the command line calls and what a test can call: `run(&plan, &services)`. [`check`] reads and checks
 //! everything and writes nothing.
-use crate::engine::scan::{Checked, Quarantined, Tally};
-use crate::engine::{self, Limits, emit, order};
+use crate::check::metric::Verdict;
+use crate::check::report;
+use crate::engine::digests::{self, Gather, Gathered};
+use crate::engine::scan::{Checked, Passes, Quarantined, Tally};
+use crate::engine::{self, Limits, emit, order, query};
 use crate::error::{Culprit, Failure, Result};
 use crate::keys::{self, Keys};
 use crate::plan::{Input, Plan};
@@ -118,14 +121,28 @@ async fn until_closed(
     let context = engine::session(limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
     let quarantine = &plan.contract.job.quarantine;
     let quarantined = Quarantined { keys: Arc::clone(&keys), key: quarantine.key.clone(), folder: quarantine.uri.clone(), run_id: run.id.clone() };
-    let checked = Checked::register(plan, &context, services, Some(&quarantined))?;
+    let mut verdicts = query::ask(plan, services).await?;
+    let mut passes = Passes::default();
+    if plan.rules.sets.sorts_digests() {
+        let gathered = look_ahead(plan, services).await?;
+        verdicts.extend(gathered.verdicts(plan));
+        passes.violations = Some(Arc::new(gathered.violations));
+    } else {
+        passes.gather = Some(Gather::start(&context, &plan.rules, limits)?);
+    }
+    quality(plan, &in_order(verdicts.clone()))?;
+    let checked = Checked::register(plan, &context, services, Some(&quarantined), &passes)?;
     let prepared = prepare(plan, context, checked).await?;
     let pseudonymized = pseudonymize(prepared, plan, &keys, limits, &run.id).await?;
     let shaped = order::shape(pseudonymized, plan, limits)?;
     let closed = emit::shard(shaped, plan, sink, table, progress).await?;
 
     let threads = limits.threads;
-    let (closed, tally) = spawn_blocking(move || closed.checked.finish(threads).map(|tally| (closed, tally))).await.map_err(|_| stopped())??;
+    let (closed, mut tally) = spawn_blocking(move || closed.checked.finish(threads).map(|tally| (closed, tally))).await.map_err(|_| stopped())??;
+    if let Some(gather) = passes.gather {
+        verdicts.extend(gather.finish().await?.verdicts(plan));
+    }
+    tally.verdicts = in_order(verdicts);
     gate(plan, &tally)?;
     Ok((closed, tally))
 }
@@ -189,30 +206,84 @@ async fn take_back(sink: Arc<ShardSink>, table: Option<Arc<TableSink>>) {
     let _ = spawn_blocking(move || drop((sink, table))).await;
 }
 
-/// Reads and checks every row of every source; writes nothing, not even quarantine.
+/// Reads and checks every row of every source, once; writes nothing, not even quarantine. `type: sql` rules read what they need by themselves.
 ///
 /// # Errors
 /// What reading can fail with.
 pub async fn check(plan: &Plan, services: &Services) -> Result<Tally> {
-    let Services { limits, progress, .. } = services;
+    let progress = &services.progress;
     progress.expect_bytes(plan.inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum());
     progress.enter(Stage::Read);
-    let context = engine::session(limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
-    let checked = Checked::register(plan, &context, services, None)?;
-    let threads = limits.threads;
-    let tally = spawn_blocking(move || checked.finish(threads)).await.map_err(|_| stopped())??;
+    let (mut tally, gathered) = gather(plan, services).await?;
+    tally.add_violations(plan, &gathered.violations);
+    let mut verdicts = gathered.verdicts(plan);
+    verdicts.extend(query::ask(plan, services).await?);
+    tally.verdicts = in_order(verdicts);
     progress.enter(Stage::Done);
     Ok(tally)
 }
 
-/// `maxRejectedFraction`.
+/// A pass over all rows that hands none of them on.
+async fn gather(plan: &Plan, services: &Services) -> Result<(Tally, Gathered)> {
+    let limits = &services.limits;
+    let context = engine::session(limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
+    let gather = Gather::start(&context, &plan.rules, limits)?;
+    let passes = Passes { violations: None, gather: Some(Arc::clone(&gather)) };
+    let checked = Checked::register(plan, &context, services, None, &passes)?;
+    let threads = limits.threads;
+    let tally = spawn_blocking(move || checked.finish(threads)).await.map_err(|_| stopped())?;
+    match tally {
+        Ok(tally) => Ok((tally, gather.finish().await?)),
+        // A sort that has ended ends the readers: it says why.
+        Err(error) if digests::is_stopped(&error) => Err(gather.finish().await.err().unwrap_or(error)),
+        Err(error) => Err(error),
+    }
+}
+
+/// The pass before the one that hands rows on: which of them break rules about sets.
+async fn look_ahead(plan: &Plan, services: &Services) -> Result<Gathered> {
+    let apart = Services { progress: Arc::default(), ..services.clone() };
+    gather(plan, &apart).await.map(|(_, gathered)| gathered)
+}
+
+/// In the order of sources and rules.
+fn in_order(mut verdicts: Vec<((usize, usize), Verdict)>) -> Vec<Verdict> {
+    verdicts.sort_by_key(|(place, _)| *place);
+    verdicts.into_iter().map(|(_, verdict)| verdict).collect()
+}
+
+/// The rules about datasets.
 ///
 /// # Errors
-/// Too many rows were rejected (exit 1), with the rules that most of them broke.
+/// Some of them fail (exit 1), with the place of each in its contract.
+fn quality(plan: &Plan, verdicts: &[Verdict]) -> Result<()> {
+    let failed: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.holds).collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let mut message = format!("{} of {} rules about datasets do not hold:", failed.len(), verdicts.len());
+    for verdict in failed {
+        let place = plan.contract.sources.file(verdict.span).map(|file| {
+            let start = usize::try_from(verdict.span.start).unwrap_or(usize::MAX).min(file.text.len());
+            let line = file.text.as_bytes().iter().take(start).filter(|byte| **byte == b'\n').count() + 1;
+            format!(" ({}:{line})", file.path.display())
+        });
+        let counted = report::counted(verdict);
+        message.push_str(&format!("\n  {}{}: {} {}{counted}", verdict.rule, place.unwrap_or_default(), verdict.metric, verdict.wanted));
+    }
+    Err(Failure::new(Culprit::Data, "quality-failed", message)
+        .help("nothing was published; correct the data, or agree on other bounds in the contract")
+        .into())
+}
+
+/// `maxRejectedFraction`, and the rules about datasets.
+///
+/// # Errors
+/// Too many rows were rejected (exit 1), with the rules that most of them broke; `quality-failed` (exit 1), with every rule that fails.
 pub fn gate(plan: &Plan, tally: &Tally) -> Result<()> {
     let allowed = plan.contract.policy.gates.max_rejected_fraction;
     if tally.rejected_fraction() <= allowed {
-        return Ok(());
+        return quality(plan, &tally.verdicts);
     }
     let mut rules: Vec<_> = tally.rejections.iter().collect();
     rules.sort_by_key(|(rule, rows)| (std::cmp::Reverse(**rows), (*rule).clone()));
@@ -260,11 +331,20 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, digests: &[Vec<Op
         .iter()
         .filter_map(|source| plan.contract.sources.files.get(source.schema.span.file as usize).map(|file| (source.name.clone(), digest(file))));
     let mut inputs = Vec::new();
-    for (((source, input), rows), digests) in job.sources.iter().zip(&plan.inputs).zip(&tally.file_rows).zip(digests) {
+    for ((((source, input), rows), rejections), digests) in
+        job.sources.iter().zip(&plan.inputs).zip(&tally.file_rows).zip(&tally.file_rejections).zip(digests)
+    {
         let mut digest = KeyedUri::new(keys.root(&job.quarantine.key)?);
-        for ((file, &rows), sha256) in input.files.iter().zip(rows).zip(digests) {
-            let uri = digest.shown(&file.uri, &source.uri.0);
-            inputs.push(seal::Input { source: source.name.clone(), uri, bytes: file.size_bytes, etag: file.etag.clone(), sha256: sha256.clone(), rows });
+        for (((file, &rows), rejections), sha256) in input.files.iter().zip(rows).zip(rejections).zip(digests) {
+            inputs.push(seal::Input {
+                source: source.name.clone(),
+                uri: digest.shown(&file.uri, &source.uri.0),
+                bytes: file.size_bytes,
+                etag: file.etag.clone(),
+                sha256: sha256.clone(),
+                rows,
+                rejections: rejections.clone(),
+            });
         }
     }
     let figures = BTreeMap::from([

@@ -121,14 +121,15 @@ async fn check(global: &Global, job: &Path) -> Done {
     drop(drawn);
     let tally = tally?;
     if global.json {
-        result_json(&tally_json(&planned, &tally))?
+        result_json(&check_json(&planned, &tally))?
     } else {
-        result(&tally_text(&tally))?
+        result(&tally.report(&planned).text())?
     }
     Ok(run::gate(&planned, &tally)?)
 }
 
-fn tally_json(plan: &Plan, tally: &Tally) -> serde_json::Value {
+/// The report of *check*, with its sources, what the policy allows and, as before, the counts by rule alone.
+fn check_json(plan: &Plan, tally: &Tally) -> serde_json::Value {
     let sources: Vec<_> = plan
         .contract
         .job
@@ -138,28 +139,12 @@ fn tally_json(plan: &Plan, tally: &Tally) -> serde_json::Value {
         .zip(&plan.inputs)
         .map(|((source, rows), input)| json!({"name": source.name, "rows": rows.iter().sum::<u64>(), "files": input.files.len()}))
         .collect();
-    json!({
-        "sources": sources,
-        "rows": {"read": tally.rows_read, "rejected": tally.rows_rejected},
-        "rejectedFraction": tally.rejected_fraction(),
-        "maxRejectedFraction": plan.contract.policy.gates.max_rejected_fraction,
-        "rejections": tally.rejections,
-    })
-}
-
-fn tally_text(tally: &Tally) -> String {
-    let width = tally.rejections.keys().map(String::len).max().unwrap_or(0).max("rule".len());
-    let mut text = format!("{:width$}  {:>12}  {:>9}\n", "rule", "rows", "share");
-    for (rule, rows) in &tally.rejections {
-        text.push_str(&format!("{rule:width$}  {rows:>12}  {:>8.4}%\n", share(*rows, tally.rows_read)));
-    }
-    text.push_str(&format!("{:width$}  {:>12}  {:>8.4}%\n", "rejected", tally.rows_rejected, share(tally.rows_rejected, tally.rows_read)));
-    text.push_str(&format!("{:width$}  {:>12}\n", "read", tally.rows_read));
-    text
-}
-
-fn share(rows: u64, all: u64) -> f64 {
-    if all == 0 { 0.0 } else { rows as f64 * 100.0 / all as f64 }
+    let mut report = tally.report(plan).json();
+    report["sources"] = sources.into();
+    report["rejectedFraction"] = tally.rejected_fraction().into();
+    report["maxRejectedFraction"] = plan.contract.policy.gates.max_rejected_fraction.into();
+    report["rejections"] = json!(tally.rejections);
+    report
 }
 
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Ended> {

@@ -2,13 +2,18 @@
 //!
 //! Whatever SQL filters, projects or skips afterwards, every unit of every source is read and checked exactly once for
 //! the tally: a scan whose consumer stops goes on checking, and [`Checked::finish`] reads what no scan touched.
+use super::digests::{Gather, Records};
 use super::failure::FirstFailure;
+use super::rules::JobRules;
+use crate::check::metric::Verdict;
+use crate::check::report::{POSITIONS, Position, Report, RuleRows};
+use crate::check::sets::{Observe, UnitObserver, Violations};
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::keys::Keys;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::quarantine::QuarantineWriter;
-use crate::read::{self, Accept, Ingest, InputFile, Rejected, Unit, UnitTally};
+use crate::read::{self, Accept, Ingest, InputFile, Rejected, Unit, UnitRules, UnitTally};
 use crate::run::Services;
 use crate::store::Stores;
 use async_trait::async_trait;
@@ -55,6 +60,7 @@ pub struct CheckedSource {
     quarantine: Option<Quarantined>,
     failure: FirstFailure,
     progress: Arc<Progress>,
+    pass: Pass,
     /// One state per unit, so that a source scanned twice (a self-join) is counted and quarantined once.
     states: Mutex<States>,
     settled: Condvar,
@@ -91,6 +97,37 @@ pub struct Reading {
     pub failure: FirstFailure,
     /// What the user sees meanwhile.
     pub progress: Arc<Progress>,
+    /// What its rows are held against beside the rules about single values.
+    pub pass: Pass,
+}
+
+/// What a pass over one source does beside reading and checking values.
+#[derive(Clone, Debug)]
+pub struct Pass {
+    rules: Arc<JobRules>,
+    source: usize,
+    /// Rows are held against rules about rows.
+    expressions: bool,
+    /// Rows that an earlier pass has found to break rules about sets are rejected.
+    violations: Option<Arc<Violations>>,
+    /// Rows are counted and digested.
+    gather: Option<Arc<Gather>>,
+}
+
+impl Pass {
+    /// Gives the clean rows of a source: those that break no rule of their own.
+    pub fn clean(rules: &Arc<JobRules>, source: usize) -> Self {
+        Self { rules: Arc::clone(rules), source, expressions: false, violations: None, gather: None }
+    }
+}
+
+/// As [`Pass`], for all sources of a job.
+#[derive(Clone, Debug, Default)]
+pub struct Passes {
+    /// What an earlier pass has found.
+    pub violations: Option<Arc<Violations>>,
+    /// Who counts and digests.
+    pub gather: Option<Arc<Gather>>,
 }
 
 impl CheckedSource {
@@ -98,8 +135,8 @@ impl CheckedSource {
     pub fn new(source: Source, files: Vec<InputFile>, units: Vec<Unit>, reading: Reading) -> Arc<Self> {
         let states = Mutex::new(States { units: vec![UnitState::Untouched; units.len()], reading: 0 });
         let schema = read::arrow_schema(&source.schema);
-        let Reading { stores, batch_rows, quarantine, failure, progress } = reading;
-        Arc::new(Self { source, schema, files, units, stores, batch_rows, quarantine, failure, progress, states, settled: Condvar::new() })
+        let Reading { stores, batch_rows, quarantine, failure, progress, pass } = reading;
+        Arc::new(Self { source, schema, files, units, stores, batch_rows, quarantine, failure, progress, pass, states, settled: Condvar::new() })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, States> {
@@ -124,7 +161,7 @@ impl CheckedSource {
             .map(|to| -> Result<_> { Ok(QuarantineWriter::new(&self.stores, to.keys.root(&to.key)?, &to.folder, &to.run_id, &self.source.name, number)) });
         let mut unit = UnitSink { counts, emit, quarantine: quarantine.transpose()?, progress: &self.progress };
         let ingest = Ingest { stores: &self.stores, source: &self.source, files: &self.files, projection, batch_rows: self.batch_rows };
-        let tally = read::ingest_unit(&ingest, &self.units[number], &mut unit).and_then(|tally| {
+        let tally = self.ingest_with(&ingest, number, counts, &mut unit).and_then(|tally| {
             if let Some(writer) = unit.quarantine.take() {
                 writer.finish()?;
             }
@@ -140,6 +177,28 @@ impl CheckedSource {
             self.settled.notify_all();
         }
         tally.map(|_| ())
+    }
+
+    /// Reads a unit by the rules of this pass.
+    fn ingest_with(&self, ingest: &Ingest<'_>, number: usize, counts: bool, accept: &mut dyn Accept) -> Result<UnitTally> {
+        let Pass { rules, source, expressions, violations, gather } = &self.pass;
+        let (unit, own) = (&self.units[number], &rules.sources[*source]);
+        let gather = gather.as_ref().filter(|_| counts && rules.sets.looks_at(*source));
+        let mut records: Option<Records> = gather.map(|gather| gather.sink());
+        let mut observer = gather.zip(records.as_mut()).map(|(gather, records)| UnitObserver::new(&rules.sets, &gather.key, *source, unit.file, records));
+        let unit_rules = UnitRules {
+            checker: Some(Arc::clone(if gather.is_some() { &own.gathering } else { &own.checker })),
+            rows: if *expressions { &own.rows } else { &[] },
+            violations: violations.as_ref().and_then(|violations| violations.of_file(*source, unit.file)),
+            observer: observer.as_mut().map(|observer| observer as &mut dyn Observe),
+        };
+        let tally = read::ingest_unit_with(ingest, unit, unit_rules, accept)?;
+        let counted = observer.map(UnitObserver::finish);
+        if let Some((gather, mut records)) = gather.zip(records) {
+            records.flush()?;
+            counted.iter().for_each(|counted| gather.add(*source, counted));
+        }
+        Ok(tally)
     }
 
     fn untouched(&self) -> Vec<usize> {
@@ -298,12 +357,57 @@ pub struct Tally {
     pub rows_rejected: u64,
     /// By `source.column.rule`; a row counts once for each rule that it breaks.
     pub rejections: BTreeMap<String, u64>,
+    /// By source, file and `column.rule`.
+    pub file_rejections: Vec<Vec<BTreeMap<String, u64>>>,
+    /// By `source.column.rule`: source, file and record of the first, ascending.
+    pub first: BTreeMap<String, Vec<(usize, usize, u64)>>,
+    /// What the rules about datasets say.
+    pub verdicts: Vec<Verdict>,
 }
 
 impl Tally {
     /// The share of rows that broke a rule; 0 without rows.
     pub fn rejected_fraction(&self) -> f64 {
         if self.rows_read == 0 { 0.0 } else { self.rows_rejected as f64 / self.rows_read as f64 }
+    }
+
+    fn count(&mut self, source: &str, place: (usize, usize), code: &str, rows: u64, first: &[u64]) {
+        let full = format!("{source}.{code}");
+        if let Some(file) = self.file_rejections.get_mut(place.0).and_then(|files| files.get_mut(place.1)) {
+            *file.entry(code.to_owned()).or_default() += rows;
+        }
+        let positions = self.first.entry(full.clone()).or_default();
+        positions.extend(first.iter().map(|record| (place.0, place.1, *record)));
+        positions.sort_unstable();
+        positions.truncate(POSITIONS);
+        *self.rejections.entry(full).or_default() += rows;
+    }
+
+    /// Adds what a pass has found about sets to what the same pass has counted.
+    pub(crate) fn add_violations(&mut self, plan: &Plan, violations: &Violations) {
+        for (source, file, broken) in violations.files() {
+            let Some(of) = plan.contract.job.sources.get(source) else { continue };
+            for (rule, rows, first) in broken.by_rule(POSITIONS) {
+                if let Some(rule) = of.schema.rules.get(rule) {
+                    self.count(&of.name, (source, file), &rule.code, rows, &first);
+                }
+            }
+            self.rows_rejected += broken.newly_rejected();
+        }
+    }
+
+    /// For people and machines.
+    pub fn report(&self, plan: &Plan) -> Report {
+        let position = |(source, file, record): &(usize, usize, u64)| {
+            let file = plan.inputs.get(*source).and_then(|input| input.files.get(*file));
+            Position { file: file.map(|file| file.label.clone()).unwrap_or_default(), record: *record }
+        };
+        let rules = self.rejections.iter().map(|(rule, rows)| RuleRows {
+            rule: rule.clone(),
+            rows: *rows,
+            first: self.first.get(rule).map(|first| first.iter().map(position).collect()).unwrap_or_default(),
+        });
+        Report { rules: rules.collect(), rows_read: self.rows_read, rows_rejected: self.rows_rejected, verdicts: self.verdicts.clone() }
     }
 }
 
@@ -312,16 +416,23 @@ impl Checked {
     ///
     /// # Errors
     /// A source's name cannot be a table's.
-    pub fn register(plan: &Plan, context: &SessionContext, services: &Services, quarantine: Option<&Quarantined>) -> Result<Self> {
+    pub fn register(plan: &Plan, context: &SessionContext, services: &Services, quarantine: Option<&Quarantined>, passes: &Passes) -> Result<Self> {
         let failure = FirstFailure::default();
         let mut sources = Vec::with_capacity(plan.inputs.len());
-        for (source, input) in plan.contract.job.sources.iter().zip(&plan.inputs) {
+        for (index, (source, input)) in plan.contract.job.sources.iter().zip(&plan.inputs).enumerate() {
             let reading = Reading {
                 stores: Arc::clone(&services.stores),
                 batch_rows: services.limits.batch_rows,
                 quarantine: quarantine.cloned(),
                 failure: failure.clone(),
                 progress: Arc::clone(&services.progress),
+                pass: Pass {
+                    rules: Arc::clone(&plan.rules),
+                    source: index,
+                    expressions: true,
+                    violations: passes.violations.clone(),
+                    gather: passes.gather.clone(),
+                },
             };
             let checked = CheckedSource::new(source.clone(), input.files.clone(), input.units.clone(), reading);
             context
@@ -356,9 +467,13 @@ impl Checked {
         if let Some((_, error)) = errors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).pop_first() {
             return Err(error);
         }
-        let mut tally = Tally::default();
-        for source in &self.sources {
+        let mut tally = Tally {
+            file_rejections: self.sources.iter().map(|source| vec![BTreeMap::new(); source.files.len()]).collect(),
+            ..Tally::default()
+        };
+        for (index, source) in self.sources.iter().enumerate() {
             let mut file_rows = vec![0; source.files.len()];
+            let name = source.source.name.as_str();
             for (unit, counted) in source.units.iter().zip(source.counted()?) {
                 if let Some(rows) = file_rows.get_mut(unit.file) {
                     *rows += counted.rows_read;
@@ -366,7 +481,8 @@ impl Checked {
                 tally.rows_read += counted.rows_read;
                 tally.rows_rejected += counted.rows_rejected;
                 for (rule, rows) in counted.rejections {
-                    *tally.rejections.entry(rule).or_default() += rows;
+                    let code = rule.strip_prefix(name).and_then(|rest| rest.strip_prefix('.')).unwrap_or(&rule);
+                    tally.count(name, (index, unit.file), code, rows, counted.first.get(&rule).map_or(&[], Vec::as_slice));
                 }
             }
             tally.file_rows.push(file_rows);

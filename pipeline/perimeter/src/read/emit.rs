@@ -1,7 +1,9 @@
 //! The common end of all readers: rules over a batch, counts, good rows out, bad records out.
 use super::partitions::{Partitions, disagreeing};
-use super::{Accept, Ingest, InputFile, Rejected, UnitTally};
-use crate::check::{Broken, Checker, Typed, arrow_schema};
+use super::{Accept, Ingest, InputFile, Rejected, UnitRules, UnitTally};
+use crate::check::report::POSITIONS;
+use crate::check::sets::{Clean, Observed};
+use crate::check::{Broken, Checker, Typed, arrow_schema, expression};
 use crate::error::{Culprit, Failure, Result};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow::compute::filter_record_batch;
@@ -23,9 +25,10 @@ pub(super) struct Emit<'a> {
     source: &'a str,
     file: &'a InputFile,
     /// The rules of the columns that the reader knows; columns in the path always have some, for they must be held against it.
-    pub(super) checker: Checker,
+    pub(super) checker: Arc<Checker>,
     /// The rules of all columns.
-    rules: Checker,
+    rules: Arc<Checker>,
+    further: UnitRules<'a>,
     /// Codes behind those of `rules`: of objects, then of columns in the path.
     more_codes: Vec<String>,
     objects: usize,
@@ -45,21 +48,34 @@ pub(super) struct Emit<'a> {
     rows_rejected: u64,
     by_rule: Vec<u64>,
     by_record_code: BTreeMap<&'static str, u64>,
+    /// Record numbers, by code.
+    first: Vec<Vec<u64>>,
+    first_by_record_code: BTreeMap<&'static str, Vec<u64>>,
     broken: Vec<Broken>,
 }
 
 impl<'a> Emit<'a> {
+    /// Without rules about rows and sets.
+    #[cfg(test)]
     pub(super) fn new(ingest: &Ingest<'a>, file: &'a InputFile, accept: &'a mut dyn Accept) -> Result<Self> {
+        Self::with_rules(ingest, file, UnitRules::default(), accept)
+    }
+
+    pub(super) fn with_rules(ingest: &Ingest<'a>, file: &'a InputFile, mut further: UnitRules<'a>, accept: &'a mut dyn Accept) -> Result<Self> {
         let contract = &ingest.source.schema;
         let schema = arrow_schema(contract).project(ingest.projection).map_err(|_| {
             Failure::new(Culprit::File, "unknown-column", format!("source `{}` has fewer columns than its plan wants", ingest.source.name)).help("Plan again")
         })?;
         let partitions = Arc::new(Partitions::of(ingest.source, file)?);
-        let rules = Checker::new(contract)?;
-        let mut seen = contract.clone();
-        for (index, column) in seen.columns.iter_mut().enumerate() {
-            column.required |= partitions.has(index);
-        }
+        let rules = further.checker.take().map_or_else(|| Checker::new(contract).map(Arc::new), Ok)?;
+        let in_path: Vec<usize> = (0..contract.columns.len()).filter(|column| partitions.has(*column)).collect();
+        let checker = if in_path.is_empty() {
+            Arc::clone(&rules)
+        } else {
+            let mut checker = Checker::clone(&rules);
+            checker.look_at(in_path);
+            Arc::new(checker)
+        };
         let objects = contract.required_objects.iter().map(|object| format!("{}.required", object.path.join(".")));
         let in_path = contract.columns.iter().map(|column| format!("{}.partition", column.name));
         let more_codes: Vec<String> = objects.chain(in_path).collect();
@@ -67,8 +83,10 @@ impl<'a> Emit<'a> {
             source: &ingest.source.name,
             file,
             by_rule: vec![0; rules.codes().len() + more_codes.len()],
-            checker: Checker::new(&seen)?,
+            first: vec![Vec::new(); rules.codes().len() + more_codes.len()],
+            checker,
             rules,
+            further,
             more_codes,
             objects: contract.required_objects.len(),
             partitions,
@@ -83,6 +101,7 @@ impl<'a> Emit<'a> {
             rows_read: 0,
             rows_rejected: 0,
             by_record_code: BTreeMap::new(),
+            first_by_record_code: BTreeMap::new(),
             broken: Vec::new(),
         })
     }
@@ -92,7 +111,9 @@ impl<'a> Emit<'a> {
     /// # Errors
     /// As [`Checker::new`].
     pub(super) fn reads_only(&mut self, source: &Source, columns: Vec<usize>) -> Result<()> {
-        self.checker = Checker::new(&source.schema)?;
+        let mut checker = Checker::new(&source.schema)?;
+        checker.look_at((0..columns.len()).filter(|at| columns.get(*at).is_some_and(|column| self.rules.is_needed(*column))));
+        self.checker = Arc::new(checker);
         self.columns = Some(columns);
         Ok(())
     }
@@ -157,6 +178,7 @@ impl<'a> Emit<'a> {
         }
         broken.sort_unstable();
         broken.dedup();
+        self.look_further(rows, &all, &number, &mut broken)?;
         self.rows_read += (rows + bad.len()) as u64;
         let groups: Vec<&[Broken]> = broken.chunk_by(|a, b| a.row == b.row).collect();
         if !groups.is_empty() || !bad.is_empty() {
@@ -166,6 +188,35 @@ impl<'a> Emit<'a> {
             self.pass(rows, &all, &groups)?;
         }
         self.broken = broken;
+        Ok(())
+    }
+
+    /// Rules about rows and sets, over the rows that break no rule of their own.
+    fn look_further(&mut self, rows: usize, columns: &[Option<&Typed>], number: &dyn Fn(usize) -> u64, broken: &mut Vec<Broken>) -> Result<()> {
+        let UnitRules { rows: row_rules, violations, observer, .. } = &mut self.further;
+        if rows == 0 || (row_rules.is_empty() && violations.is_none() && observer.is_none()) {
+            return Ok(());
+        }
+        let clean = Clean::new(rows, broken);
+        let own = broken.len();
+        expression::evaluate(row_rules, &self.rules, columns, &clean, broken)?;
+        broken.get_mut(own..).unwrap_or_default().sort_unstable();
+        if let Some(observer) = observer {
+            observer.batch(&Observed { columns, clean: &clean, number, rejected: broken.get(own..).unwrap_or_default() })?;
+        }
+        if let Some(violations) = violations {
+            violations.between(number(0), number(rows - 1), |rule, record| {
+                // Record numbers ascend with rows, with gaps where bad records lie.
+                let row = clean.rows_before(|row| number(row) < record);
+                if let Some(code) = self.rules.set_code(rule) {
+                    broken.push(Broken { row, code });
+                }
+            });
+        }
+        if broken.len() > own {
+            broken.sort_unstable();
+            broken.dedup();
+        }
         Ok(())
     }
 
@@ -191,8 +242,11 @@ impl<'a> Emit<'a> {
             let mut codes = Vec::with_capacity(group.len());
             for broken in *group {
                 let code = broken.code as usize;
-                if let Some(count) = self.by_rule.get_mut(code) {
+                if let Some((count, first)) = self.by_rule.get_mut(code).zip(self.first.get_mut(code)) {
                     *count += 1;
+                    if first.len() < POSITIONS {
+                        first.push(record_number);
+                    }
                 }
             }
             let names = self.rules.codes().len();
@@ -207,6 +261,10 @@ impl<'a> Emit<'a> {
     fn reject_record(&mut self, record: &BadRecord) -> Result<()> {
         for code in &record.codes {
             *self.by_record_code.entry(code).or_default() += 1;
+            let first = self.first_by_record_code.entry(code).or_default();
+            if first.len() < POSITIONS {
+                first.push(record.number);
+            }
         }
         self.rows_rejected += 1;
         self.accept.rejected(&Rejected { file: &self.file.uri, record_number: record.number, codes: &record.codes, raw: Cow::Borrowed(&record.raw) })
@@ -241,9 +299,17 @@ impl<'a> Emit<'a> {
 
     /// The counts.
     pub(super) fn finish(self) -> UnitTally {
-        let rules = self.rules.codes().iter().chain(&self.more_codes).map(String::as_str).zip(self.by_rule);
+        let full = |code: &str| format!("{}.{code}", self.source);
+        let codes = || self.rules.codes().iter().chain(&self.more_codes).map(String::as_str);
+        let rules = codes().zip(self.by_rule);
         let records = self.by_record_code.iter().map(|(code, count)| (*code, *count));
-        let rejections = rules.chain(records).filter(|(_, count)| *count > 0).map(|(code, count)| (format!("{}.{code}", self.source), count)).collect();
-        UnitTally { rows_read: self.rows_read, rows_rejected: self.rows_rejected, rejections, bytes_read: self.bytes_read }
+        let mut rejections = BTreeMap::new();
+        for (code, count) in rules.chain(records).filter(|(_, count)| *count > 0) {
+            // A rule of the contract may be called as a record's code is.
+            *rejections.entry(full(code)).or_default() += count;
+        }
+        let first = codes().zip(self.first).chain(self.first_by_record_code).filter(|(_, first)| !first.is_empty()).map(|(code, first)| (full(code), first));
+        let first = first.collect();
+        UnitTally { rows_read: self.rows_read, rows_rejected: self.rows_rejected, rejections, first, bytes_read: self.bytes_read }
     }
 }

@@ -133,6 +133,9 @@ pub struct Input {
     pub sha256: Option<String>,
     /// Rows in it, rejected ones included.
     pub rows: u64,
+    /// Rows that break a rule, by `<column>.<rule>`, `<rule>` or record code; only those that some row breaks.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub rejections: BTreeMap<String, u64>,
 }
 
 /// Rows on their way.

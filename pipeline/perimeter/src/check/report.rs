@@ -1,0 +1,108 @@
+//! What *check* says of a job's data: rules, rows, shares, first positions, verdicts. Never a value: files by their labels, rows by their numbers.
+use super::metric::Verdict;
+use serde::Serialize;
+
+/// So many positions of a rule are named.
+pub const POSITIONS: usize = 3;
+
+/// Where a record stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Position {
+    /// The file's label.
+    pub file: String,
+    /// 1-based, over the file's data records.
+    pub record: u64,
+}
+
+/// One rule that rejects rows, and what it found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleRows {
+    /// `<source>.<column>.<rule>`, `<source>.<rule>` or `<source>.<record code>`.
+    pub rule: String,
+    /// Rows that break it.
+    pub rows: u64,
+    /// The first of them, in the order of files and records; [`POSITIONS`] at most.
+    pub first: Vec<Position>,
+}
+
+/// Everything that *check* says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Rules that rows break, by name.
+    pub rules: Vec<RuleRows>,
+    /// All rows.
+    pub rows_read: u64,
+    /// Rows that break a rule.
+    pub rows_rejected: u64,
+    /// Rules about datasets, in the order of sources and rules.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Report {
+    /// As a table for people.
+    pub fn text(&self) -> String {
+        let rule_width = self.rules.iter().map(|r| width(&r.rule)).chain(self.verdicts.iter().map(|v| width(&v.rule))).max().unwrap_or(0).max("rejected".len());
+        let line = |rule: &str, rows: u64, first: &str| {
+            let line = format!("{}{}  {rows:>12}  {:>8.4}%  {first}", shown(rule), " ".repeat(rule_width.saturating_sub(width(rule))), share(rows, self.rows_read));
+            format!("{}\n", line.trim_end())
+        };
+        let mut text = format!("{:rule_width$}  {:>12}  {:>9}  first\n", "rule", "rows", "share");
+        for rule in &self.rules {
+            let first: Vec<String> = rule.first.iter().map(|position| format!("{}:{}", shown(&position.file), position.record)).collect();
+            text.push_str(&line(&rule.rule, rule.rows, &first.join(", ")));
+        }
+        text.push_str(&line("rejected", self.rows_rejected, ""));
+        text.push_str(&format!("{:rule_width$}  {:>12}\n", "read", self.rows_read));
+        if !self.verdicts.is_empty() {
+            text.push('\n');
+        }
+        for verdict in &self.verdicts {
+            let said = if verdict.holds { "holds" } else { "fails" };
+            let pad = " ".repeat(rule_width.saturating_sub(width(&verdict.rule)));
+            text.push_str(&format!("{}{pad}  {said}  {} {}{}\n", shown(&verdict.rule), verdict.metric, verdict.wanted, counted(verdict)));
+        }
+        text
+    }
+
+    /// `{rows: {read, rejected}, rules: [{rule, rows, share, first: [{file, record}]}], verdicts: [{rule, metric, holds, wanted, counted, of}]}`; shares from 0 to 1.
+    pub fn json(&self) -> serde_json::Value {
+        let fraction = |rows: u64| if self.rows_read == 0 { 0.0 } else { rows as f64 / self.rows_read as f64 };
+        let rules = self.rules.iter().map(|r| serde_json::json!({"rule": r.rule, "rows": r.rows, "share": fraction(r.rows), "first": r.first}));
+        let verdicts = self.verdicts.iter().map(|v| {
+            let mut json = serde_json::json!({"rule": v.rule, "metric": v.metric, "holds": v.holds, "wanted": v.wanted});
+            for (name, number) in [("counted", v.counted), ("of", v.of)] {
+                if let Some(number) = number {
+                    json[name] = number.into();
+                }
+            }
+            json
+        });
+        serde_json::json!({
+            "rows": {"read": self.rows_read, "rejected": self.rows_rejected},
+            "rules": rules.collect::<Vec<_>>(),
+            "verdicts": verdicts.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// `, counted 3 of 120 rows`, or nothing for queries.
+pub(crate) fn counted(verdict: &Verdict) -> String {
+    match (verdict.counted, verdict.of) {
+        (Some(counted), Some(of)) => format!(", counted {counted} of {of} rows"),
+        (Some(counted), None) => format!(", counted {counted}"),
+        (None, _) => String::new(),
+    }
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Names from contracts and paths, without what would change how a terminal shows them.
+fn shown(text: &str) -> String {
+    text.chars().map(|c| if crate::plan::is_deceptive(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+fn share(rows: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { rows as f64 * 100.0 / all as f64 }
+}
