@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::prepare::{self, NotAQuery};
 use crate::read::{self, InputFile, Unit};
 use crate::store::Stores;
-use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, Field, TimeUnit};
 use datafusion::datasource::empty::EmptyTable;
 use decide::{Decision, JoinDomain};
 use format::Format;
@@ -89,13 +89,19 @@ impl Plan {
         transforms.chain([self.contract.job.quarantine.key.as_str()]).collect()
     }
 
-    /// The type of a column after *pseudonymize*; `None` for a dropped one.
+    /// The type of a column after *pseudonymize*; `None` for a dropped one. Of a list, what becomes of its values.
     pub fn output_type(column: &PlannedColumn) -> Option<DataType> {
+        let becomes = Self::value_output_type(column)?;
+        Some(if is_list(&column.data_type) { list_of(becomes) } else { becomes })
+    }
+
+    fn value_output_type(column: &PlannedColumn) -> Option<DataType> {
+        let value_type = || value_type(&column.data_type).clone();
         match &column.decision.transform {
             Transform::Drop => None,
             Transform::CryptoHash { encoding: TokenEncoding::Int64, .. } => Some(DataType::Int64),
             Transform::TimePart { .. } => Some(DataType::Int32),
-            Transform::Bucketing { buckets } if buckets.iter().all(|bucket| bucket.label.is_none()) => Some(column.data_type.clone()),
+            Transform::Bucketing { buckets } if buckets.iter().all(|bucket| bucket.label.is_none()) => Some(value_type()),
             Transform::CryptoHash { .. }
             | Transform::CryptoDeterministic { .. }
             | Transform::Encrypt { .. }
@@ -106,7 +112,7 @@ impl Plan {
             | Transform::Redact
             | Transform::Replace { .. }
             | Transform::ReplaceWithInfoType => Some(DataType::Utf8),
-            Transform::DateShift { .. } | Transform::FixedSizeBucketing { .. } | Transform::Keep => Some(column.data_type.clone()),
+            Transform::DateShift { .. } | Transform::FixedSizeBucketing { .. } | Transform::Keep => Some(value_type()),
         }
     }
 
@@ -137,9 +143,24 @@ pub fn boundary_type(data_type: &DataType) -> Option<DataType> {
         DataType::Boolean => DataType::Boolean,
         DataType::Date32 | DataType::Date64 => DataType::Date32,
         DataType::Timestamp(_, zone) => DataType::Timestamp(TimeUnit::Microsecond, zone.as_ref().map(|_| "UTC".into())),
+        DataType::Time32(_) | DataType::Time64(_) => DataType::Time64(TimeUnit::Microsecond),
         DataType::Dictionary(_, value) => return boundary_type(value),
+        DataType::List(item) | DataType::LargeList(item) if !item.data_type().is_nested() => list_of(boundary_type(item.data_type())?),
         _ => return None,
     })
+}
+
+fn list_of(item: DataType) -> DataType {
+    DataType::List(Arc::new(Field::new_list_field(item, true)))
+}
+
+fn is_list(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::List(_))
+}
+
+/// The type of the values: those of a list are inside of it.
+pub(crate) fn value_type(data_type: &DataType) -> &DataType {
+    if let DataType::List(item) = data_type { item.data_type() } else { data_type }
 }
 
 /// Makes the plan of a contract. Reads listings, headers and footers; no rows.
@@ -176,6 +197,7 @@ fn require_where_nulls_are_rejected(contract: &mut Contract, columns: &[PlannedC
             let source = contract.job.sources.iter_mut().find(|source| source.name == from.source);
             if let Some(required) = source.and_then(|source| source.schema.columns.iter_mut().find(|candidate| candidate.name == from.column)) {
                 required.required = true;
+                required.item_required = matches!(required.data_type, perimeter_contract::schema::DataType::List(_));
             }
         }
     }
@@ -272,7 +294,8 @@ fn find_contexts(columns: &mut [PlannedColumn], place: Span, problems: &mut Vec<
     for index in 0..columns.len() {
         let Transform::DateShift { context_join_domain, .. } = &columns[index].decision.transform else { continue };
         let wanted = JoinDomain::Named(context_join_domain.clone());
-        let found: Vec<usize> = (0..columns.len()).filter(|&other| !columns[other].lineage.computed && columns[other].decision.join_domain == wanted).collect();
+        let picks = |other: &PlannedColumn| !other.lineage.computed && !is_list(&other.data_type) && other.decision.join_domain == wanted;
+        let found: Vec<usize> = (0..columns.len()).filter(|&other| picks(&columns[other])).collect();
         let name = &columns[index].name;
         match found.as_slice() {
             [context] if matches!(columns[*context].decision.transform, Transform::Encrypt { .. }) => problems.push(
@@ -319,25 +342,21 @@ fn check_transforms(contract: &Contract, columns: &[PlannedColumn], problems: &m
                     .help(format!("add `{key}: {{provider: …, keyring: …}}` to the job's keys")),
             );
         }
+        let data_type = value_type(&column.data_type);
         let (fits, wants) = match transform {
             Transform::CryptoHash { .. } | Transform::CryptoDeterministic { .. } => {
-                (matches!(column.data_type, DataType::Utf8 | DataType::Int32 | DataType::Int64 | DataType::Date32), "text, an integer or a date")
+                (matches!(data_type, DataType::Utf8 | DataType::Int32 | DataType::Int64 | DataType::Date32), "text, an integer or a date")
             }
             Transform::Encrypt { .. } => (
-                matches!(
-                    column.data_type,
-                    DataType::Utf8 | DataType::Int32 | DataType::Int64 | DataType::Date32 | DataType::Boolean | DataType::Decimal128(..)
-                ),
+                matches!(data_type, DataType::Utf8 | DataType::Int32 | DataType::Int64 | DataType::Date32 | DataType::Boolean | DataType::Decimal128(..)),
                 "text, an integer, a decimal, a boolean or a date",
             ),
-            Transform::CryptoReplaceFfxFpe { .. } | Transform::CharacterMask { .. } | Transform::Truncate { .. } => {
-                (column.data_type == DataType::Utf8, "text")
-            }
+            Transform::CryptoReplaceFfxFpe { .. } | Transform::CharacterMask { .. } | Transform::Truncate { .. } => (*data_type == DataType::Utf8, "text"),
             Transform::DateShift { .. } | Transform::TimePart { .. } => {
-                (matches!(column.data_type, DataType::Date32 | DataType::Timestamp(..)), "a date or a timestamp")
+                (matches!(data_type, DataType::Date32 | DataType::Timestamp(..)), "a date or a timestamp")
             }
             Transform::FixedSizeBucketing { .. } | Transform::Bucketing { .. } => {
-                (matches!(column.data_type, DataType::Int32 | DataType::Int64 | DataType::Decimal128(..)), "an integer or a decimal")
+                (matches!(data_type, DataType::Int32 | DataType::Int64 | DataType::Decimal128(..)), "an integer or a decimal")
             }
             Transform::Redact | Transform::Replace { .. } | Transform::ReplaceWithInfoType | Transform::Drop | Transform::Keep => (true, ""),
         };
@@ -368,7 +387,7 @@ fn check_transforms(contract: &Contract, columns: &[PlannedColumn], problems: &m
 /// Options that only the column's type, lengths or semantic type can judge.
 fn check_options(column: &PlannedColumn, problems: &mut Vec<Diagnostic>) {
     let (transform, name, span) = (&column.decision.transform, &column.name, column.decision.span);
-    let data_type = &column.data_type;
+    let data_type = value_type(&column.data_type);
     if let Some(domain) = column.format.as_ref().and_then(Format::too_small) {
         problems.push(
             Diagnostic::new(
@@ -433,6 +452,13 @@ fn mark_needed(contract: &Contract, columns: &mut [PlannedColumn], problems: &mu
                     Diagnostic::new("encrypted-order", span, format!("{what} is `{name}`, which the policy encrypts (rule \"{rule}\")"))
                         .help("equal values of an encrypted column have different tokens, and other ones in the next run: use cryptoHash, cryptoDeterministic or another column"),
                 );
+            }
+            Some(column) if is_list(&column.data_type) => {
+                problems.push(Diagnostic::new("list-column", span, format!("{what} is `{name}`, which holds a list in each row")).help(if sorts {
+                    "a list is no key and no order: use a column of plain values"
+                } else {
+                    "a list has no static shape: leave the feature out (the `table` can hold the list), or store a plain value per row"
+                }))
             }
             Some(column) => column.needed = true,
         }

@@ -204,7 +204,9 @@ impl Workers {
             let raw = batch.column(spec.input);
             let source = worker.source.map(|source| &self.sources[source].distinct);
             columns.push(if raw.data_type().is_nested() {
-                nested(raw, &|row| row, &mut |leaf, row| worker.leaf(spec, leaf, row, &digests)).map_err(|error| error.unwrap_or_else(|| nesting(spec)))?
+                let raw = if spec.data_type.is_nested() { normalized(spec, raw)? } else { Arc::clone(raw) };
+                let leaf = &mut |leaf: &ArrayRef, row: &dyn Fn(usize) -> usize| worker.inside(spec, leaf, row, source, &digests);
+                nested(&raw, &|row| row, leaf).map_err(|error| error.unwrap_or_else(|| nesting(spec)))?
             } else {
                 worker.flat(spec, &normalized(spec, raw)?, source, &digests)?
             });
@@ -356,14 +358,7 @@ impl Worker {
     /// A column that is not nested. `distinct` numbers the values that the work reads.
     fn flat(&mut self, spec: &ColumnSpec, raw: &ArrayRef, distinct: Option<&Distinct>, digests: &[RowDigest]) -> Result<ArrayRef> {
         match (&mut self.work, distinct) {
-            (Work::Shift { .. }, Some(distinct)) => shift_dates(raw, spec, &mut |row| {
-                let number = match distinct.rows().get(row) {
-                    None | Some(&NULL) => return Err(refused(spec, "has no context to pick its shift")),
-                    Some(number) => *number as usize,
-                };
-                let days = self.made.numbers.get(number).copied().flatten().and_then(|days| i32::try_from(days).ok());
-                days.ok_or_else(|| refused(spec, "has a context that cannot be canonicalized"))
-            }),
+            (Work::Shift { .. }, Some(distinct)) => shift_dates(raw, spec, &mut |row| self.days(spec, distinct, row)),
             (Work::ContextHash { .. }, Some(distinct)) => {
                 let hash = |&number: &u32| match number {
                     NULL => Ok(0),
@@ -373,6 +368,32 @@ impl Worker {
             }
             (Work::Tokens { output, .. }, Some(distinct)) => gather(&self.made, *output, distinct.rows(), raw.nulls(), spec),
             _ => self.leaf(spec, raw, &|row| row, digests),
+        }
+    }
+
+    /// The shift of a row.
+    fn days(&self, spec: &ColumnSpec, distinct: &Distinct, row: usize) -> Result<i32> {
+        let number = match distinct.rows().get(row) {
+            None | Some(&NULL) => return Err(refused(spec, "has no context to pick its shift")),
+            Some(number) => *number as usize,
+        };
+        let days = self.made.numbers.get(number).copied().flatten().and_then(|days| i32::try_from(days).ok());
+        days.ok_or_else(|| refused(spec, "has a context that cannot be canonicalized"))
+    }
+
+    /// The values inside a nested column. `distinct` numbers the values of the rows that a shift is picked by.
+    fn inside(
+        &mut self,
+        spec: &ColumnSpec,
+        raw: &ArrayRef,
+        row_of: &dyn Fn(usize) -> usize,
+        distinct: Option<&Distinct>,
+        digests: &[RowDigest],
+    ) -> Result<ArrayRef> {
+        match (&self.work, distinct) {
+            (Work::Shift { .. }, Some(_)) if matches!(spec.nulls, NullWork::Refuse) && raw.null_count() > 0 => Err(refused(spec, NULL_REFUSED)),
+            (Work::Shift { .. }, Some(distinct)) => shift_dates(raw, spec, &mut |value| self.days(spec, distinct, row_of(value))),
+            _ => self.leaf(spec, raw, row_of, digests),
         }
     }
 

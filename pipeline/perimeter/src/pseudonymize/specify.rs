@@ -4,7 +4,7 @@ use crate::error::{Culprit, Failure, Result};
 use crate::keys::Keys;
 use crate::plan::decide::JoinDomain;
 use crate::plan::format::Verdict;
-use crate::plan::{Plan, PlannedColumn};
+use crate::plan::{Plan, PlannedColumn, value_type};
 use datafusion::arrow::datatypes::DataType;
 use perimeter_contract::policy::{self, Invalid, Nulls, TokenEncoding, Transform};
 use perimeter_contract::schema::Decimal;
@@ -81,10 +81,10 @@ pub(super) fn column(plan: &Plan, column: &PlannedColumn, input: usize, context:
             let (Some(context), Some(of)) = (context, column.context) else { return Err(refused().into()) };
             Work::Shift { context, shift, canonical: canonical_of(&plan.columns[of]) }
         }
-        Transform::FixedSizeBucketing { .. } => Work::FixedSize(fixed_buckets(&decision.transform, &column.data_type).ok_or_else(refused)?),
+        Transform::FixedSizeBucketing { .. } => Work::FixedSize(fixed_buckets(&decision.transform, value_type(&column.data_type)).ok_or_else(refused)?),
         Transform::Bucketing { buckets: ranges } => Work::Buckets {
             labels: ranges.iter().any(|bucket| bucket.label.is_some()),
-            buckets: buckets(&decision.transform, &column.data_type).ok_or_else(refused)?,
+            buckets: buckets(&decision.transform, value_type(&column.data_type)).ok_or_else(refused)?,
         },
         Transform::TimePart { part } => Work::TimePart(match part {
             policy::TimePart::Year => transform::TimePart::Year,

@@ -42,11 +42,9 @@ struct Leaf {
 /// The items of any kind of list.
 fn item_of(list: &ArrowType) -> Option<&FieldRef> {
     match list {
-        ArrowType::List(item)
-        | ArrowType::LargeList(item)
-        | ArrowType::ListView(item)
-        | ArrowType::LargeListView(item)
-        | ArrowType::FixedSizeList(item, _) => Some(item),
+        ArrowType::List(item) | ArrowType::LargeList(item) | ArrowType::ListView(item) | ArrowType::LargeListView(item) | ArrowType::FixedSizeList(item, _) => {
+            Some(item)
+        }
         _ => None,
     }
 }
@@ -141,7 +139,8 @@ impl Layout {
         };
         let columns: Vec<bool> = self.columns.iter().enumerate().map(|(column, leaf)| leaf.as_ref().is_some_and(|leaf| looked_at(column, leaf))).collect();
         let leaves = self.columns.iter().zip(&columns).filter_map(|(leaf, wanted)| leaf.as_ref().filter(|_| *wanted));
-        let mut roots: Vec<usize> = leaves.filter_map(|leaf| leaf.steps.first().copied()).chain(self.objects.iter().filter_map(|o| o.first().copied())).collect();
+        let mut roots: Vec<usize> =
+            leaves.filter_map(|leaf| leaf.steps.first().copied()).chain(self.objects.iter().filter_map(|o| o.first().copied())).collect();
         roots.sort_unstable();
         roots.dedup();
         Wanted { columns, roots }
@@ -442,7 +441,8 @@ fn readable(array: &ArrayRef) -> ArrayRef {
         ArrowType::Struct(fields) => {
             let object = array.as_struct();
             let columns: Vec<ArrayRef> = object.columns().iter().map(readable).collect();
-            let fields: Fields = fields.iter().zip(&columns).map(|(f, c)| f.as_ref().clone().with_data_type(c.data_type().clone()).with_nullable(true)).collect();
+            let fields: Fields =
+                fields.iter().zip(&columns).map(|(f, c)| f.as_ref().clone().with_data_type(c.data_type().clone()).with_nullable(true)).collect();
             StructArray::try_new_with_length(fields, columns, object.nulls().cloned(), object.len()).map_or(array, |o| Arc::new(o))
         }
         _ => {

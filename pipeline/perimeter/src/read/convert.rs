@@ -263,7 +263,9 @@ pub(super) fn expansion_bytes(array: &dyn Array) -> usize {
         },
         A::Struct(_) => array.as_struct().columns().iter().map(|c| expansion_bytes(c.as_ref())).fold(0, usize::saturating_add),
         A::List(_) => longest((0..array.len()).map(|r| array.as_list::<i32>().value_length(r) as usize).max().unwrap_or(0), array.as_list::<i32>().values()),
-        A::LargeList(_) => longest((0..array.len()).map(|r| array.as_list::<i64>().value_length(r) as usize).max().unwrap_or(0), array.as_list::<i64>().values()),
+        A::LargeList(_) => {
+            longest((0..array.len()).map(|r| array.as_list::<i64>().value_length(r) as usize).max().unwrap_or(0), array.as_list::<i64>().values())
+        }
         A::FixedSizeList(_, size) => longest(usize::try_from(*size).unwrap_or(0), array.as_fixed_size_list().values()),
         A::ListView(_) => {
             let lists = array.as_list_view::<i32>();

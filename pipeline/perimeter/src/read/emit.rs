@@ -275,9 +275,7 @@ impl<'a> Emit<'a> {
             .projection
             .iter()
             .zip(self.schema.fields())
-            .map(|(column, field)| {
-                columns.get(*column).copied().flatten().map_or_else(|| new_null_array(field.data_type(), rows), |typed| typed.array.clone())
-            })
+            .map(|(column, field)| columns.get(*column).copied().flatten().map_or_else(|| new_null_array(field.data_type(), rows), |typed| typed.array.clone()))
             .collect();
         // Neither error text is shown: Arrow's quote data.
         let internal =

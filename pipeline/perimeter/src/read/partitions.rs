@@ -67,7 +67,9 @@ impl Partitions {
             let Some(first) = found.next() else { return Ok(None) };
             if found.any(|other| other != first) {
                 let message = format!("{}: the path has two values of the column `{}`", file.label, column.name);
-                return Err(Failure::new(Culprit::File, "ambiguous-partition", message).help("Move the file to a folder whose path names each column once").into());
+                return Err(Failure::new(Culprit::File, "ambiguous-partition", message)
+                    .help("Move the file to a folder whose path names each column once")
+                    .into());
             }
             Ok(Some(Value::of(first, &column.data_type)))
         };

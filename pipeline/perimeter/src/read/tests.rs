@@ -5,6 +5,7 @@ mod bad_files;
 mod conformance;
 mod csv;
 mod json;
+mod nested;
 mod parquet;
 mod partitions;
 mod units;

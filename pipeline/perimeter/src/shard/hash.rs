@@ -4,14 +4,14 @@
 use crate::error::{Culprit, Failure, Result};
 use arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, BinaryViewArray, Int32Array, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, StringArray,
-    StringViewArray,
+    StringViewArray, UInt64Array,
 };
 use arrow::buffer::NullBuffer;
-use arrow::compute::cast;
+use arrow::compute::{cast, take};
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimeUnit,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, ToByteSlice, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
+    ArrowNativeType, ArrowPrimitiveType, DataType, Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    Time64MicrosecondType, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, ToByteSlice, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
 };
 use highway::{HighwayHash, HighwayHasher, Key};
 use std::sync::Arc;
@@ -36,10 +36,11 @@ fn reduce(hash: u64, shards: u32) -> u32 {
 ///
 /// With an `entity` column, that of its token ([`shard_of`] of the bytes of a text or binary column; of any other type as below). Without one, the hash of
 /// the `deterministic` columns in the order given: per cell a type tag, then the little-endian value, text with its length in front; a null is the tag 0 alone.
-/// Names do not count, so renaming a column moves no row; neither does the width of offsets, so `Utf8`, `LargeUtf8` and `Utf8View` agree.
+/// A list is its tag and the number of its values, then each of them as a cell. Names do not count, so renaming a column moves no row; neither does the width
+/// of offsets, so `Utf8`, `LargeUtf8` and `Utf8View` agree.
 ///
 /// # Errors
-/// `unsupported-type` (culprit: the job file) when a column is nested.
+/// `unsupported-type` (culprit: the job file) when a column is nested otherwise.
 pub fn shard_column(batch: &RecordBatch, entity: Option<usize>, deterministic: &[usize], shards: u32) -> Result<Int32Array> {
     if let Some(entity) = entity {
         let array = plain(batch.column(entity))?;
@@ -163,7 +164,42 @@ impl Pass for Write<'_> {
 
 const NULL: u8 = 0;
 
+/// The cells of values of lists, at the place of the row that each list is in.
+struct Inside<'a, P> {
+    rows: &'a [usize],
+    pass: &'a mut P,
+}
+
+impl<P: Pass> Pass for Inside<'_, P> {
+    fn cell<const PARTS: usize>(&mut self, value: usize, tag: u8, parts: [&[u8]; PARTS]) {
+        self.pass.cell(self.rows[value], tag, parts);
+    }
+}
+
 fn encode(array: &ArrayRef, pass: &mut impl Pass) -> Result<()> {
+    let Some(lists) = array.as_list_opt::<i32>() else { return encode_values(array, pass) };
+    let mut rows = Vec::new();
+    let mut wanted = Vec::new();
+    for row in 0..lists.len() {
+        if lists.is_null(row) {
+            pass.cell(row, NULL, []);
+            continue;
+        }
+        let (start, end) = (lists.value_offsets()[row].as_usize(), lists.value_offsets()[row + 1].as_usize());
+        pass.cell(row, 21, [&((end - start) as u64).to_le_bytes()]);
+        rows.extend(std::iter::repeat_n(row, end - start));
+        wanted.extend(start as u64..end as u64);
+    }
+    let values = take(lists.values(), &UInt64Array::from(wanted), None).map_err(|_| unsupported(array.data_type()))?;
+    encode_values(&plain(&values)?, &mut Inside { rows: &rows, pass })
+}
+
+fn unsupported(data_type: &DataType) -> Failure {
+    Failure::new(Culprit::File, "unsupported-type", format!("rows with a column of type {data_type} cannot be spread over shards"))
+        .help("cast the column to a scalar type in `prepare`, or leave it out")
+}
+
+fn encode_values(array: &ArrayRef, pass: &mut impl Pass) -> Result<()> {
     match array.data_type() {
         DataType::Null => (0..array.len()).for_each(|row| pass.cell(row, NULL, [])),
         DataType::Boolean => {
@@ -185,6 +221,7 @@ fn encode(array: &ArrayRef, pass: &mut impl Pass) -> Result<()> {
         DataType::Decimal128(_, _) => fixed::<Decimal128Type>(array, 12, pass),
         DataType::Date32 => fixed::<Date32Type>(array, 13, pass),
         DataType::Date64 => fixed::<Date64Type>(array, 14, pass),
+        DataType::Time64(TimeUnit::Microsecond) => fixed::<Time64MicrosecondType>(array, 20, pass),
         DataType::Timestamp(TimeUnit::Second, _) => fixed::<TimestampSecondType>(array, 15, pass),
         DataType::Timestamp(TimeUnit::Millisecond, _) => fixed::<TimestampMillisecondType>(array, 16, pass),
         DataType::Timestamp(TimeUnit::Microsecond, _) => fixed::<TimestampMicrosecondType>(array, 17, pass),
@@ -198,12 +235,7 @@ fn encode(array: &ArrayRef, pass: &mut impl Pass) -> Result<()> {
                 Some(Text::Binary(array)) => text_cells(array.len(), nulls, |row| array.value(row), pass),
                 Some(Text::LargeBinary(array)) => text_cells(array.len(), nulls, |row| array.value(row), pass),
                 Some(Text::BinaryView(array)) => text_cells(array.len(), nulls, |row| array.value(row), pass),
-                None => {
-                    let message = format!("rows with a column of type {other} cannot be spread over shards");
-                    return Err(Failure::new(Culprit::File, "unsupported-type", message)
-                        .help("cast the column to a scalar type in `prepare`, or leave it out")
-                        .into());
-                }
+                None => return Err(unsupported(other).into()),
             }
         }
     }

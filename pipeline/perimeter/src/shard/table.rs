@@ -200,8 +200,10 @@ impl Part {
             self.write_rest()?;
         }
         let whole = (batch.num_rows() - from) / STEP_ROWS * STEP_ROWS;
-        if whole > 0 {
-            self.writer.write(&batch.slice(from, whole))?;
+        // The writer counts the values of lists where it counts rows otherwise, anew with each call: then each step is a call of its own.
+        let call = if batch.schema_ref().fields().iter().any(|field| field.data_type().is_nested()) { STEP_ROWS } else { whole.max(1) };
+        for start in (from..from + whole).step_by(call) {
+            self.writer.write(&batch.slice(start, call))?;
         }
         let left = batch.num_rows() - from - whole;
         if left > 0 {

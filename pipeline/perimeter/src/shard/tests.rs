@@ -56,8 +56,29 @@ fn rows_without_an_entity_are_spread_by_all_their_cells() {
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!(distinct.len(), 4);
-    let nested = batch(vec![Arc::new(arrow::array::ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)])]))]);
-    assert_eq!(shard_column(&nested, None, &[0], 2).unwrap_err().exit_code(), 2);
+    let inner = batch(vec![Arc::new(Int32Array::from(vec![1]))]);
+    let inner: ArrayRef = Arc::new(arrow::array::StructArray::from(inner));
+    assert_eq!(shard_column(&batch(vec![inner]), None, &[0], 2).unwrap_err().exit_code(), 2);
+}
+
+#[test]
+fn lists_are_told_apart_wherever_they_are_cut() {
+    let lists: Vec<Option<Vec<Option<i32>>>> =
+        vec![None, Some(vec![]), Some(vec![None]), Some(vec![Some(1), Some(2)]), Some(vec![Some(1)]), Some(vec![Some(2), Some(1)]), Some(vec![None, None])];
+    let array = arrow::array::ListArray::from_iter_primitive::<Int32Type, _, _>(lists.clone());
+    let rows = batch(vec![Arc::new(array), Arc::new(Int32Array::from(vec![7; 7]))]);
+    let whole = tie_column(&rows, &[0, 1]).unwrap();
+    let mut distinct: Vec<i64> = whole.values().to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), 7, "every list is another row");
+    for cut in 0..7 {
+        assert_eq!(tie_column(&rows.slice(cut, 1), &[0, 1]).unwrap().value(0), whole.value(cut));
+    }
+    // A value does not move over to the column beside its list.
+    let moved =
+        batch(vec![Arc::new(arrow::array::ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)])])), Arc::new(Int32Array::from(vec![2]))]);
+    assert_ne!(tie_column(&moved, &[0, 1]).unwrap().value(0), tie_column(&moved, &[1, 0]).unwrap().value(0));
 }
 
 proptest! {

@@ -164,8 +164,11 @@ fn a_cell_that_is_no_value_costs_its_row() {
     let fields = r#"{"name":"t","type":"string"},{"name":"d","type":{"type":"bytes","logicalType":"decimal","precision":3,"scale":0}},{"name":"c","type":{"type":"int","logicalType":"time-millis"}}"#;
     let row = |t: &[u8], d: &[u8], c: i64| [text(t), text(d), long(c)].concat();
     let rows = [row(b"ok", &[1], 0), row(b"\xff", &[1], 0), row(b"ok", &[0x03, 0xe8], 0), row(b"ok", &[2], 86_400_000), row("é".as_bytes(), &[3], 1)].concat();
-    let columns =
-        vec![column("t", DataType::String), column("d", DataType::Decimal { precision: 5, scale: 0 }), column("c", DataType::Time { format: DateFormat::iso_date() })];
+    let columns = vec![
+        column("t", DataType::String),
+        column("d", DataType::Decimal { precision: 5, scale: 0 }),
+        column("c", DataType::Time { format: DateFormat::iso_date() }),
+    ];
     let (out, _) = read(&[header("null", fields), block("null", 5, &rows)].concat(), columns).unwrap();
     assert_eq!(out.cells(), [["ok", "1", "00:00:00"], ["é", "3", "00:00:00.001"]]);
     assert_eq!(out.codes(), [(2, "t.type".into()), (3, "d.type".into()), (4, "c.type".into())]);

@@ -73,7 +73,14 @@ pub(super) fn every_type() -> (Vec<(&'static str, ArrayRef)>, Vec<Vec<&'static s
         ("narrow", Arc::new(Decimal128Array::from(vec![123, -5]).with_precision_and_scale(5, 2).unwrap())),
         ("clock", Arc::new(Time32MillisecondArray::from(vec![Some(86_399_999), None]))),
         ("fine", Arc::new(Time64MicrosecondArray::from(vec![0, 1]))),
-        ("wide", Arc::new(Decimal256Array::from(vec![::arrow::datatypes::i256::from_i128(-12_345), ::arrow::datatypes::i256::ONE]).with_precision_and_scale(40, 2).unwrap())),
+        (
+            "wide",
+            Arc::new(
+                Decimal256Array::from(vec![::arrow::datatypes::i256::from_i128(-12_345), ::arrow::datatypes::i256::ONE])
+                    .with_precision_and_scale(40, 2)
+                    .unwrap(),
+            ),
+        ),
     ];
     let cells = vec![
         vec![
