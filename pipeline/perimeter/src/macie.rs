@@ -307,7 +307,8 @@ pub async fn classify(
     on_waiting: OnWaiting<'_>,
 ) -> Result<Macie> {
     let ids = job::create(client, &Scope::of(sources), options).await?;
-    read(client, stores, sources, &ids, options, clock, on_waiting).await
+    let read = read(client, stores, sources, &ids, options, clock, on_waiting).await;
+    read.map_err(|error| job::with_ids(error, &ids))
 }
 
 /// Reads what earlier jobs found, by id; waits for those that still run.

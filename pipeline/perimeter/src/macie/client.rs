@@ -100,7 +100,11 @@ impl MacieClient {
         let bucket = S3BucketDefinitionForJob::builder().account_id(job.account).buckets(&scope.bucket).build();
         let mut definition = S3JobDefinition::builder().bucket_definitions(bucket);
         if !scope.prefixes.is_empty() {
-            let term = SimpleScopeTerm::builder().comparator(JobComparator::StartsWith).key(ScopeFilterKey::ObjectKey).set_values(Some(scope.prefixes.clone())).build();
+            let term = SimpleScopeTerm::builder()
+                .comparator(JobComparator::StartsWith)
+                .key(ScopeFilterKey::ObjectKey)
+                .set_values(Some(scope.prefixes.clone()))
+                .build();
             let block = JobScopingBlock::builder().and(JobScopeTerm::builder().simple_scope_term(term).build()).build();
             definition = definition.scoping(Scoping::builder().includes(block).build());
         }

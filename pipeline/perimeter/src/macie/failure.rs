@@ -44,7 +44,9 @@ fn misconfigured() -> (Culprit, &'static str, String, &'static str) {
 /// Error codes of the Amazon Macie API reference and the common errors of AWS services.
 fn by_code(code: &str, not_enabled: bool) -> (Culprit, &'static str, &'static str) {
     match code {
-        "AccessDeniedException" if not_enabled => (Denied, "macie-not-enabled", "enable Amazon Macie in this account and region, or take `macie` out of the policy's gates"),
+        "AccessDeniedException" if not_enabled => {
+            (Denied, "macie-not-enabled", "enable Amazon Macie in this account and region, or take `macie` out of the policy's gates")
+        }
         "AccessDeniedException" | "AccessDenied" | "NotAuthorized" | "OptInRequired" => {
             (Denied, "macie-denied", "docs/macie.md has the rights that this identity needs")
         }
@@ -56,9 +58,11 @@ fn by_code(code: &str, not_enabled: bool) -> (Culprit, &'static str, &'static st
         | "MissingAuthenticationToken"
         | "MissingAuthenticationTokenException"
         | "SignatureDoesNotMatch" => (Denied, "aws-credentials", "renew the AWS credentials, and look at the machine's clock"),
-        "ServiceQuotaExceededException" => {
-            (Denied, "macie-quota", "the account's quota of Macie jobs or of data to analyze is used up: raise it in Service Quotas, or wait for the next month")
-        }
+        "ServiceQuotaExceededException" => (
+            Denied,
+            "macie-quota",
+            "the account's quota of Macie jobs or of data to analyze is used up: raise it in Service Quotas, or wait for the next month",
+        ),
         "ResourceNotFoundException" => (File, "macie-job-not-found", "check the job's id, and the region that it ran in"),
         "ConflictException" => (File, "macie-conflict", "this run has created another job before: run again, a new run has a new token"),
         "ValidationException" | "ValidationError" | "SerializationException" | "UnknownOperationException" => {

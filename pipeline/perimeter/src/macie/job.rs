@@ -3,7 +3,7 @@ use super::client::{MacieClient, NewJob};
 use super::failure::is_outside;
 use super::scope::{BucketScope, Scope};
 use super::{JobReport, JobStatus, Options};
-use crate::error::{Culprit, Failure, Result};
+use crate::error::{Culprit, Error, Failure, Result};
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -64,14 +64,19 @@ pub(super) async fn create(client: &MacieClient, scope: &Scope, options: &Option
     }
     let session = client.session().await?;
     let account = options.account.clone().or(session.account).ok_or_else(|| {
-        Failure::new(Culprit::File, "macie-account-unknown", "Amazon Macie does not say which account owns the buckets").help("name the bucket owner's account id")
+        Failure::new(Culprit::File, "macie-account-unknown", "Amazon Macie does not say which account owns the buckets")
+            .help("name the bucket owner's account id")
     })?;
     let known = client.identifiers().await?;
     let unknown: Vec<&str> = options.identifiers.iter().filter(|id| !known.contains(*id)).map(String::as_str).collect();
     if !unknown.is_empty() {
-        return Err(Failure::new(Culprit::File, "macie-identifier-unknown", format!("Amazon Macie has no managed data identifier {} in this region", unknown.join(", ")))
-            .help("name the identifiers that the job is to use: what is not looked for is not found")
-            .into());
+        return Err(Failure::new(
+            Culprit::File,
+            "macie-identifier-unknown",
+            format!("Amazon Macie has no managed data identifier {} in this region", unknown.join(", ")),
+        )
+        .help("name the identifiers that the job is to use: what is not looked for is not found")
+        .into());
     }
     let mut ids = Vec::new();
     for bucket in &scope.buckets {
@@ -83,9 +88,22 @@ pub(super) async fn create(client: &MacieClient, scope: &Scope, options: &Option
             identifiers: &options.identifiers,
             custom_identifiers: &options.custom_identifiers,
         };
-        ids.push(client.create(bucket, job).await?);
+        let created = client.create(bucket, job).await;
+        ids.push(created.map_err(|error| with_ids(error, &ids))?);
     }
     Ok(ids)
+}
+
+/// Jobs that were created go on, and are paid for: whoever has to act can import them.
+pub(super) fn with_ids(error: Error, ids: &[String]) -> Error {
+    match error {
+        Error::Failed(mut failure) if !ids.is_empty() => {
+            let help = failure.help.take().map(|help| format!("{help}; ")).unwrap_or_default();
+            failure.help = Some(format!("{help}what was created goes on, import it instead of paying twice: {}", ids.join(", ")));
+            Error::Failed(failure)
+        }
+        error => error,
+    }
 }
 
 /// Waits until no job runs any more. A paused job is no longer waited for: a quota comes back with the month.
@@ -109,8 +127,8 @@ pub(super) async fn wait(client: &MacieClient, ids: &[String], options: &Options
                 Err(error) => return Err(error),
             }
             if options.max_wait.is_some_and(|most| waited >= most) {
-                return Err(Failure::new(Culprit::Outside, "macie-job-running", format!("Amazon Macie: job {} still runs", ids.join(", ")))
-                    .help("import the job by this id later: it goes on without us")
+                return Err(Failure::new(Culprit::Outside, "macie-job-running", format!("Amazon Macie: job {id} still runs"))
+                    .help("wait longer, or import the job later")
                     .into());
             }
             clock.sleep(pause).await;

@@ -47,11 +47,7 @@ impl Columns {
             Format::Csv(options) if cut_alike(options) => Cells::ByPosition,
             _ => Cells::Never,
         };
-        Self {
-            columns: schema.columns.iter().map(|column| (column.name.clone(), column.path.clone())).collect(),
-            cells,
-            header_line: cells == Cells::ByName,
-        }
+        Self { columns: schema.columns.iter().map(|column| (column.name.clone(), column.path.clone())).collect(), cells, header_line: cells == Cells::ByName }
     }
 
     pub(super) fn place(&self, location: &Location) -> Place {

@@ -1,6 +1,6 @@
 //! What Macie says of one object, in one shape for findings (over the API) and results (JSON lines on S3).
 //!
-//! Keys, column names and paths in here can hold values: nothing of this module is ever shown, and nothing derives `Debug`.
+//! Keys, column names and paths in here can hold values: nothing of this module is ever shown, and nothing derives `Debug` outside of tests.
 use aws_sdk_macie2::types as sdk;
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,7 +15,7 @@ pub(super) enum Code {
 }
 
 /// Where an occurrence is.
-#[cfg_attr(test, derive(Clone))]
+#[cfg_attr(test, derive(Clone, Debug))]
 pub(super) enum Location {
     Cell { column: Option<i64>, name: Option<String>, reference: Option<String> },
     Record { path: Option<String> },
@@ -25,7 +25,7 @@ pub(super) enum Location {
 }
 
 /// One type found in one object.
-#[cfg_attr(test, derive(Clone))]
+#[cfg_attr(test, derive(Clone, Debug))]
 pub(super) struct Detection {
     pub(super) info_type: String,
     pub(super) custom: bool,
@@ -34,7 +34,7 @@ pub(super) struct Detection {
 }
 
 /// Where a report came from; counts of one kind are never added to those of another.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A finding: up to 15 locations a type.
     Finding,
@@ -45,7 +45,7 @@ pub(super) enum Kind {
 }
 
 /// Everything that one finding or one line says.
-#[cfg_attr(test, derive(Clone))]
+#[cfg_attr(test, derive(Clone, Debug))]
 pub(super) struct Report {
     pub(super) kind: Kind,
     pub(super) bucket: String,
@@ -61,7 +61,9 @@ pub(super) struct Report {
 
 /// A word of one of Macie's vocabularies (`BRAZIL_CPF_NUMBER`, `CREDIT_CARD_NUMBER_(NO_KEYWORD)`), and nothing else.
 pub(super) fn word(text: &str) -> String {
-    let fits = text.len() <= 64 && text.starts_with(|c: char| c.is_ascii_uppercase()) && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b"_-()".contains(&b));
+    let fits = text.len() <= 64
+        && text.starts_with(|c: char| c.is_ascii_uppercase())
+        && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b"_-()".contains(&b));
     if fits { text.to_owned() } else { "UNNAMED".to_owned() }
 }
 

@@ -1,5 +1,6 @@
 //! The client against the stand-in `tests/support/macie.py`, over HTTP and through the real SDK. A machine without Python skips them.
 mod failures;
+mod on_s3;
 mod properties;
 mod requests;
 mod scenarios;
@@ -99,9 +100,8 @@ fn run_many(server: &StandIn, sources: &[SourceFiles<'_>], change: impl FnOnce(&
 fn run_import(server: &StandIn, source: &Source, files: &[InputFile], ids: &[&str], change: impl FnOnce(&mut Options)) -> Result<Macie> {
     let options = options(server, change);
     let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-    server.block_on(|client, stores| async move {
-        import(&client, &stores, &[SourceFiles { source, files }], &ids, &options, &TestClock::new(), &|_| {}).await
-    })
+    server
+        .block_on(|client, stores| async move { import(&client, &stores, &[SourceFiles { source, files }], &ids, &options, &TestClock::new(), &|_| {}).await })
 }
 
 /// An export configuration.

@@ -16,11 +16,12 @@ fn outcome(script: &Value) -> Option<Result<Macie>> {
 
 #[test]
 fn throttling_is_tried_again() {
-    let errors: Vec<Value> = ["GetMacieSession", "ListManagedDataIdentifiers", "CreateClassificationJob", "DescribeClassificationJob", "ListFindings", "GetFindings"]
-        .iter()
-        .map(|operation| error(operation, "ThrottlingException", 429, Some(2)))
-        .chain([error("GetClassificationExportConfiguration", "TooManyRequestsException", 429, Some(2))])
-        .collect();
+    let errors: Vec<Value> =
+        ["GetMacieSession", "ListManagedDataIdentifiers", "CreateClassificationJob", "DescribeClassificationJob", "ListFindings", "GetFindings"]
+            .iter()
+            .map(|operation| error(operation, "ThrottlingException", 429, Some(2)))
+            .chain([error("GetClassificationExportConfiguration", "TooManyRequestsException", 429, Some(2))])
+            .collect();
     let Some(result) = outcome(&json!({"errors": errors, "findings": [about(KEY, json!({"data": [cpf(1, cells(2, Some("cpf"), 1))]}))]})) else { return };
     assert_eq!(found(&result.unwrap()).len(), 1);
 }
@@ -41,7 +42,11 @@ fn each_failure_says_who_has_to_act_and_never_what_the_service_said() {
         (json!({"session": "absent"}), "macie-not-enabled", 4),
         (json!({"session": "PAUSED"}), "macie-not-enabled", 4),
         (json!({"errors": [error("CreateClassificationJob", "AccessDeniedException", 403, None)]}), "macie-denied", 4),
-        (json!({"errors": [error("GetFindings", "AccessDeniedException", 403, None)], "findings": [about(KEY, json!({"data": [cpf(1, json!({}))]}))]}), "macie-denied", 4),
+        (
+            json!({"errors": [error("GetFindings", "AccessDeniedException", 403, None)], "findings": [about(KEY, json!({"data": [cpf(1, json!({}))]}))]}),
+            "macie-denied",
+            4,
+        ),
         (json!({"errors": [error("CreateClassificationJob", "ServiceQuotaExceededException", 402, None)]}), "macie-quota", 4),
         (json!({"errors": [error("CreateClassificationJob", "ValidationException", 400, None)]}), "macie-request-invalid", 2),
         (json!({"errors": [error("ListFindings", "ThrottlingException", 429, None)]}), "macie-throttled", 3),
@@ -74,7 +79,16 @@ fn a_job_that_takes_too_long_can_be_taken_up_later() {
     let (code, exit, text) = refusal(run(&server, &tx(), &[], |options| options.max_wait = Some(Duration::from_secs(60))));
     assert_eq!((code, exit), ("macie-job-running", 3));
     let id = server.requests().iter().find(|(operation, _)| operation == "DescribeClassificationJob").unwrap().1["jobId"].as_str().unwrap().to_owned();
-    assert!(text.contains(&id), "the id to import: {text}");
+    assert_eq!(text.matches(&id).count(), 2, "the id to import: {text}");
+}
+
+#[test]
+fn jobs_that_exist_are_named_when_something_else_fails() {
+    let denied = error("ListFindings", "AccessDeniedException", 403, None);
+    let Some(server) = StandIn::start(&json!({"errors": [denied]})) else { return };
+    let (_, _, text) = refusal(run(&server, &tx(), &[], |_| {}));
+    let described = server.requests().into_iter().find(|(operation, _)| operation == "DescribeClassificationJob").unwrap().1;
+    assert!(text.contains(described["jobId"].as_str().unwrap()), "{text}");
 }
 
 #[test]
@@ -87,7 +101,10 @@ fn nothing_on_s3_is_a_mistake_and_a_local_file_is_not_clean() {
     on_disk.uri = "/data/a.csv".into();
     let (source, files, disk) = (tx(), [file("raw", KEY, ETAG)], [on_disk]);
     let macie = run_many(&server, &[SourceFiles { source: &source, files: &files }, SourceFiles { source: &local, files: &disk }], |_| {}).unwrap();
-    assert_eq!(macie.not_clean.iter().map(|r| (r.why, r.object, r.detail.as_deref())).collect::<Vec<_>>(), [(Why::NotScanned, Some((1, 0)), Some("not on S3"))]);
+    assert_eq!(
+        macie.not_clean.iter().map(|r| (r.why, r.object, r.detail.as_deref())).collect::<Vec<_>>(),
+        [(Why::NotScanned, Some((1, 0)), Some("not on S3"))]
+    );
 }
 
 #[test]
@@ -119,7 +136,13 @@ fn damaged_results_are_refused_without_quoting_them() {
     };
     let valid = run_import(&server, &tx(), &[file("raw", KEY, ETAG)], &["0123abcd"], |_| {}).unwrap();
     assert_eq!(valid.objects[0].status, ObjectStatus::Complete);
-    for bytes in [good[..good.len() / 2].to_vec(), b"no gzip".to_vec(), gzip("{\"cpf\": \"39053344705\"}\n"), gzip("39053344705"), gzip("{\"classificationDetails\": {\"result\": {}}}")] {
+    for bytes in [
+        good[..good.len() / 2].to_vec(),
+        b"no gzip".to_vec(),
+        gzip("{\"cpf\": \"39053344705\"}\n"),
+        gzip("39053344705"),
+        gzip("{\"classificationDetails\": {\"result\": {}}}"),
+    ] {
         std::fs::write(&object, bytes).unwrap();
         let (code, exit, text) = refusal(run_import(&server, &tx(), &[file("raw", KEY, ETAG)], &["0123abcd"], |_| {}));
         assert_eq!((code, exit), ("macie-results-damaged", 3));

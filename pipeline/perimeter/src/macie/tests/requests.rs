@@ -51,7 +51,11 @@ fn a_job_is_asked_for_in_full() {
     assert_eq!(jobs[1]["name"], "perimeter card-sequences raw 20261130T100000Z-1a2b");
     let listing = requests.iter().find(|(operation, _)| operation == "ListFindings").unwrap();
     let id = requests.iter().find(|(operation, _)| operation == "DescribeClassificationJob").unwrap().1["jobId"].clone();
-    assert_eq!(listing.1, json!({"findingCriteria": {"criterion": {"classificationDetails.jobId": {"eq": [id]}}}, "maxResults": 50}), "archived findings are not left out");
+    assert_eq!(
+        listing.1,
+        json!({"findingCriteria": {"criterion": {"classificationDetails.jobId": {"eq": [id]}}}, "maxResults": 50}),
+        "archived findings are not left out"
+    );
 }
 
 #[test]
@@ -76,7 +80,11 @@ fn a_whole_bucket_has_no_scoping_and_another_account_is_named() {
 
 #[test]
 fn waiting_backs_off_and_tells() {
-    let Some(server) = StandIn::start(&json!({"statuses": ["RUNNING", "RUNNING", "RUNNING", "RUNNING", "RUNNING", "RUNNING", "RUNNING", "RUNNING", "COMPLETE"]})) else { return };
+    let Some(server) =
+        StandIn::start(&json!({"statuses": ["RUNNING", "RUNNING", "RUNNING", "RUNNING", "RUNNING", "RUNNING", "RUNNING", "RUNNING", "COMPLETE"]}))
+    else {
+        return;
+    };
     let (clock, told) = (TestClock::new(), Mutex::new(Vec::new()));
     let options = options(&server, |_| {});
     let source = tx();
@@ -102,6 +110,7 @@ fn findings_are_paged_and_read_by_fifty() {
     assert_eq!(found(&macie), [(Some(1), "BRAZIL_CPF_NUMBER", 123)]);
     assert_eq!(macie.findings[0].objects.len(), 123);
     assert_eq!(whys(&macie), []);
-    let sizes: Vec<usize> = server.requests().iter().filter(|(operation, _)| operation == "GetFindings").map(|(_, body)| body["findingIds"].as_array().unwrap().len()).collect();
+    let sizes: Vec<usize> =
+        server.requests().iter().filter(|(operation, _)| operation == "GetFindings").map(|(_, body)| body["findingIds"].as_array().unwrap().len()).collect();
     assert_eq!(sizes, [50, 50, 23]);
 }

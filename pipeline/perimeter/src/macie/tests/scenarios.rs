@@ -78,7 +78,11 @@ fn the_worst_report_of_an_object_counts() {
 #[test]
 fn jobs_that_stop_are_not_clean_and_neither_are_their_objects() {
     for (status, why) in [("PAUSED", Why::Paused), ("USER_PAUSED", Why::Paused), ("CANCELLED", Why::Cancelled)] {
-        let Some(server) = StandIn::start(&json!({"statuses": ["RUNNING", status], "findings": [about(KEY, json!({"data": [cpf(1, cells(2, Some("cpf"), 1))]}))]})) else { return };
+        let Some(server) =
+            StandIn::start(&json!({"statuses": ["RUNNING", status], "findings": [about(KEY, json!({"data": [cpf(1, cells(2, Some("cpf"), 1))]}))]}))
+        else {
+            return;
+        };
         let macie = run(&server, &tx(), &[file("raw", KEY, ETAG), file("raw", "in/tx-2.csv", ETAG)], |_| {}).unwrap();
         assert_eq!(whys(&macie), [why, Why::NotScanned], "{status}");
         assert_eq!(macie.needs_local_scan().len(), 2, "the whole input");
@@ -144,13 +148,16 @@ fn earlier_jobs_are_imported_and_age() {
 
 #[test]
 fn suppressed_findings_count() {
-    let Some(server) = StandIn::start(&json!({"findings": [about(KEY, json!({"archived": true, "data": [cpf(1, cells(2, Some("cpf"), 1))]}))]})) else { return };
+    let Some(server) = StandIn::start(&json!({"findings": [about(KEY, json!({"archived": true, "data": [cpf(1, cells(2, Some("cpf"), 1))]}))]})) else {
+        return;
+    };
     assert_eq!(found(&run(&server, &tx(), &[file("raw", KEY, ETAG)], |_| {}).unwrap()).len(), 1);
 }
 
 #[test]
 fn a_sensitive_header_is_told_from_lines() {
-    let occurrences = json!({"lineRanges": [{"start": 1, "end": 1, "startColumn": 5}, {"start": 2, "end": 2, "startColumn": 1}, {"start": 3, "end": 4, "startColumn": 1}]});
+    let occurrences =
+        json!({"lineRanges": [{"start": 1, "end": 1, "startColumn": 5}, {"start": 2, "end": 2, "startColumn": 1}, {"start": 3, "end": 4, "startColumn": 1}]});
     let script = json!({"findings": [about(KEY, json!({"data": [cpf(3, occurrences)]}))]});
     let Some(server) = StandIn::start(&script) else { return };
     let macie = run(&server, &tx(), &[file("raw", KEY, ETAG)], |_| {}).unwrap();
@@ -164,7 +171,8 @@ fn custom_identifiers_keep_their_name() {
     let custom = json!({"custom": [{"name": "cnpj alfanumérico", "count": 4, "occurrences": cells(3, Some("memo"), 4)}, {"name": "matrícula", "count": 1, "occurrences": cells(1, Some("tx_id"), 1)}]});
     let script = json!({"findings": [about(KEY, custom.clone())], "results": [about(KEY, custom)], "export": export()});
     let Some(server) = StandIn::start(&script) else { return };
-    let macie = run(&server, &tx(), &[file("raw", KEY, ETAG)], |options| drop(options.custom_types.insert("cnpj alfanumérico".into(), "BR_CNPJ".into()))).unwrap();
+    let macie =
+        run(&server, &tx(), &[file("raw", KEY, ETAG)], |options| drop(options.custom_types.insert("cnpj alfanumérico".into(), "BR_CNPJ".into()))).unwrap();
     let found: Vec<_> = macie.findings.iter().map(|f| (f.column, f.custom, f.info_type.as_str(), f.semantic_type.as_deref(), f.count)).collect();
     assert_eq!(found, [(Some(0), true, "matrícula", None, 1), (Some(2), true, "cnpj alfanumérico", Some("BR_CNPJ"), 4)]);
     assert_eq!(whys(&macie), []);
@@ -236,5 +244,5 @@ fn nothing_of_keys_names_or_paths_is_shown() {
     let macie = run(&server, &tx(), &[listed], |_| {}).unwrap();
     let shown = format!("{macie:?}");
     assert!(!shown.contains("39053344705"), "{shown}");
-    assert_eq!(whys(&macie), [Why::Skipped, Why::Unmatched]);
+    assert_eq!(whys(&macie), [Why::Skipped, Why::Unmatched, Why::Unlocated]);
 }

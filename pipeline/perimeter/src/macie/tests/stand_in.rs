@@ -23,12 +23,17 @@ pub(super) struct StandIn {
 impl StandIn {
     /// `None`: no Python here.
     pub(super) fn start(script: &Value) -> Option<Self> {
+        Self::start_with(script, &[])
+    }
+
+    pub(super) fn start_with(script: &Value, arguments: &[&str]) -> Option<Self> {
         let results = tempfile::tempdir().unwrap();
         let path = results.path().join("script.json");
         std::fs::write(&path, serde_json::to_vec(script).unwrap()).unwrap();
         let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/support/macie.py");
         let started = Command::new("python3")
             .args([program, path.to_str().unwrap(), "--results", results.path().to_str().unwrap()])
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
