@@ -42,6 +42,7 @@ pub mod cli;
 pub mod engine;
 pub mod error;
 pub mod keys;
+pub mod macie;
 pub mod plan;
 pub mod prepare;
 pub mod progress;
