@@ -189,3 +189,6 @@ fn integers(array: &ArrayRef, broken: &mut dyn FnMut(u32), holds: impl Fn(i128) 
         _ => primitive::<Decimal128Type>(array, broken, holds),
     }
 }
+
+#[cfg(test)]
+mod tests;

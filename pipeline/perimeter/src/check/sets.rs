@@ -123,3 +123,6 @@ pub trait Observe {
     fn batch(&mut self, observed: &Observed<'_>) -> Result<()>;
 }
 
+
+#[cfg(test)]
+mod tests;

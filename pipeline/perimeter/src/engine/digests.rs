@@ -42,6 +42,7 @@ pub struct Gather {
     schema: SchemaRef,
     record_bytes: i32,
     senders: Mutex<Option<Vec<Sender<Batches>>>>,
+    sorted: Mutex<Option<Arc<SortExec>>>,
     walks: Mutex<Vec<JoinHandle<Result<Vec<u64>>>>>,
     violations: Arc<Mutex<Violations>>,
     /// By source.
@@ -86,6 +87,7 @@ impl Gather {
             schema,
             record_bytes,
             senders: Mutex::new(Some(Vec::new())),
+            sorted: Mutex::default(),
             walks: Mutex::default(),
             violations: Arc::default(),
             counts: Mutex::new(vec![Counts::default(); rules.sources.len()]),
@@ -106,7 +108,7 @@ impl Gather {
         let source = StreamingTableExec::try_new(Arc::clone(&self.schema), streams.collect(), None, None, false, None)?;
         let ascending = SortOptions { descending: false, nulls_first: false };
         let order = LexOrdering::from([PhysicalSortExpr { expr: Arc::new(Column::new("record", 0)), options: ascending }]);
-        let sorted = SortExec::new(order, Arc::new(source)).with_preserve_partitioning(true);
+        let sorted = Arc::new(SortExec::new(order, Arc::new(source)).with_preserve_partitioning(true));
         // Small batches, and a small part kept for the merge: a limit that is enough to read by is enough to sort digests in.
         let kept = (limits.pool_bytes() / partitions / 4).clamp(256 << 10, 10 << 20);
         let config = context.copied_config().with_batch_size(BATCH_RECORDS).with_sort_spill_reservation_bytes(kept);
@@ -142,6 +144,7 @@ impl Gather {
             }));
         }
         *self.senders.lock().unwrap_or_else(PoisonError::into_inner) = Some(senders);
+        *self.sorted.lock().unwrap_or_else(PoisonError::into_inner) = Some(sorted);
         Ok(())
     }
 
@@ -156,6 +159,12 @@ impl Gather {
         if let Some(all) = self.counts.lock().unwrap_or_else(PoisonError::into_inner).get_mut(source) {
             all.add(counts);
         }
+    }
+
+    /// Files that the sorts have spilled.
+    fn spills(&self) -> usize {
+        let sorted = self.sorted.lock().unwrap_or_else(PoisonError::into_inner);
+        sorted.as_ref().and_then(|sorted| sorted.metrics()).and_then(|metrics| metrics.spill_count()).unwrap_or(0)
     }
 
     /// Waits for the sorts, once every unit has been read.
@@ -179,6 +188,7 @@ impl Gather {
         if let Some(error) = failed {
             return Err(error);
         }
+        tracing::debug!(spills = self.spills(), "digests are sorted");
         let violations = std::mem::take(&mut *self.violations.lock().unwrap_or_else(PoisonError::into_inner));
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Ok(Gathered { violations, counts, duplicates })
@@ -280,4 +290,91 @@ fn too_many(most_bytes: usize) -> Error {
     Failure::new(Culprit::Data, "too-many-violations", message)
         .help("look at the keys that the contract names: nearly every row breaks one of them; or raise --memory-limit, of which an eighth may be used for this")
         .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::sets::SetPlan;
+    use crate::engine::session;
+    use perimeter_contract::Span;
+    use perimeter_contract::job::{Drift, Format, Source, Uri};
+    use perimeter_contract::schema::{Column, DataType as ContractType, Schema as ContractSchema, SetCheck, SetRule};
+
+    /// The rules of one source with `count` unique columns.
+    fn rules(count: usize) -> Arc<JobRules> {
+        let mut schema = ContractSchema::new("t", (0..count).map(|at| Column::new(format!("c{at}"), ContractType::Int64)).collect());
+        schema.rules = (0..count)
+            .map(|at| SetRule { code: format!("c{at}.unique"), check: SetCheck::Unique { columns: vec![at] }, span: Span::default() })
+            .collect();
+        let source =
+            Source { name: "t".into(), uri: Uri("/x".into()), format: Format::Parquet, schema, drift: Drift::Refuse, span: Span::default() };
+        Arc::new(JobRules { sources: Vec::new(), sets: SetPlan::new(&[source]).unwrap(), queries: Vec::new() })
+    }
+
+    /// A record as an observer makes it: `copies` rows of one key each.
+    fn push(records: &mut Records, key: u64, copies: u64, bytes: usize) {
+        // Spread like digests.
+        let digest = (u128::from(key.wrapping_mul(0x9e37_79b9_7f4a_7c15)) << 64) | u128::from(key);
+        for copy in 0..copies {
+            let mut record = digest.to_be_bytes().to_vec();
+            record.extend_from_slice(&0u32.to_be_bytes());
+            record.push(1);
+            record.extend_from_slice(&0u32.to_be_bytes());
+            record.extend_from_slice(&(key * 2 + copy).to_be_bytes());
+            record.push(0);
+            record.resize(bytes, 0);
+            records.push(digest, &record).unwrap();
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_small_limit_spills_and_finds_the_same() {
+        const KEYS: u64 = 600_000;
+        let mut found = Vec::new();
+        for memory_bytes in [64 << 20, 4 << 30] {
+            let limits = Limits::new(memory_bytes, Some(2));
+            let context = session(&limits).unwrap();
+            let gather = Gather::start(&context, &rules(1), &limits).unwrap();
+            let pushing = Arc::clone(&gather);
+            let pushed = tokio::task::spawn_blocking(move || {
+                let (mut records, bytes) = (pushing.sink(), pushing.rules.sets.record_bytes());
+                // Every thousandth key is there twice.
+                (1..=KEYS).for_each(|key| push(&mut records, key, 1 + u64::from(key % 1000 == 0), bytes));
+                records.flush()
+            });
+            pushed.await.unwrap().unwrap();
+            let gathered = gather.finish().await.unwrap();
+            assert_eq!(gather.spills() > 0, memory_bytes < 1 << 30, "{} spills under {memory_bytes} bytes", gather.spills());
+            let file = gathered.violations.of_file(0, 0).unwrap();
+            let by_rule: Vec<_> = file.by_rule(3).collect();
+            assert_eq!(by_rule, [(0, KEYS / 1000 * 2, vec![2000, 2001, 4000])]);
+            found.push(by_rule);
+        }
+        assert_eq!(found[0], found[1]);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn more_violations_than_fit_end_the_pass() {
+        // A violation in each of so many pieces: more than 32 MiB of them.
+        let limits = Limits::new(128 << 20, Some(1));
+        let context = session(&limits).unwrap();
+        let gather = Gather::start(&context, &rules(1), &limits).unwrap();
+        let pushing = Arc::clone(&gather);
+        let pushed = tokio::task::spawn_blocking(move || {
+            let (mut records, bytes) = (pushing.sink(), pushing.rules.sets.record_bytes());
+            (0..250_000).for_each(|piece| {
+                let digest: u128 = 7;
+                let mut record = digest.to_be_bytes().to_vec();
+                record.extend_from_slice(&[0, 0, 0, 0, 1, 0, 0, 0, 0]);
+                record.extend_from_slice(&(piece * 1024u64).to_be_bytes());
+                record.resize(bytes, 0);
+                let _ = records.push(digest, &record);
+            });
+            let _ = records.flush();
+        });
+        pushed.await.unwrap();
+        let Err(Error::Failed(failure)) = gather.finish().await else { panic!("it went on") };
+        assert_eq!((failure.code, failure.culprit.exit_code()), ("too-many-violations", 1));
+    }
 }
