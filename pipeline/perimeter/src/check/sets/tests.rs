@@ -34,7 +34,8 @@ fn found(sources: &[Source], batches: &[Vec<ArrayRef>]) -> (Vec<(u32, u64)>, Vec
     for (index, arrays) in batches.iter().enumerate() {
         let mut observer = UnitObserver::new(&plan, &key, index, 0, &mut kept);
         let rows = arrays[0].len();
-        let columns: Vec<_> = arrays.iter().map(|array| Some(Typed { array: Arc::clone(array), untyped: vec![], ambiguous: vec![] })).collect();
+        let typed: Vec<_> = arrays.iter().map(|array| Typed { array: Arc::clone(array), untyped: vec![], ambiguous: vec![] }).collect();
+        let columns: Vec<_> = typed.iter().map(Some).collect();
         let clean = Clean::new(rows, &[]);
         observer.batch(&Observed { columns: &columns, clean: &clean, number: &|row| row as u64 + 1, rejected: &[] }).unwrap();
         assert_eq!(observer.finish().rows, rows as u64);
@@ -113,8 +114,9 @@ fn what_is_sorted_holds_no_value_and_is_new_in_every_run() {
         Arc::new(arrow::array::Int64Array::from(vec![0x1122_3344_5566_7788, 0x1122_3344_5566_7788])),
     ]
     .into_iter()
-    .map(|array| Some(Typed { array, untyped: vec![], ambiguous: vec![] }))
+    .map(|array| Typed { array, untyped: vec![], ambiguous: vec![] })
     .collect();
+    let columns: Vec<_> = columns.iter().map(Some).collect();
     let sorted = || {
         let (key, mut kept) = (DigestKey::random().unwrap(), Kept::default());
         let clean = Clean::new(2, &[]);
