@@ -56,3 +56,6 @@ fn list<O: OffsetSizeTrait, E>(
     let output = GenericListArray::<O>::try_new(field, offsets, values, raw.nulls().cloned());
     Ok(Arc::new(output.map_err(|_| None)?))
 }
+
+#[cfg(test)]
+mod tests;

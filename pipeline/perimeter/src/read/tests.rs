@@ -2,6 +2,7 @@
 mod arrow;
 mod avro;
 mod bad_files;
+mod columnar_suites;
 mod conformance;
 mod csv;
 mod json;

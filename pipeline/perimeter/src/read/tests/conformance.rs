@@ -2,12 +2,9 @@
 use super::super::csv::Csv;
 use super::super::text::{Blocks, Step};
 use super::*;
-use ::arrow::datatypes::DataType as A;
-use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use perimeter_contract::schema::{DateFormat, Zone};
 use std::collections::BTreeMap as Map;
 
-fn files(suite: &str, extensions: &[&str]) -> Option<Vec<PathBuf>> {
+pub(super) fn files(suite: &str, extensions: &[&str]) -> Option<Vec<PathBuf>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora/conformance").join(suite);
     let (mut found, mut folders) = (Vec::new(), vec![root]);
     while let Some(folder) = folders.pop() {
@@ -25,7 +22,7 @@ fn files(suite: &str, extensions: &[&str]) -> Option<Vec<PathBuf>> {
 }
 
 #[expect(clippy::print_stderr, reason = "the tally of a suite, or that it was skipped")]
-fn say(text: &str) {
+pub(super) fn say(text: &str) {
     eprintln!("{text}");
 }
 
@@ -71,60 +68,6 @@ fn csv_suites() {
                 }
                 Err(Error::Contract(_)) => panic!(),
             };
-            *tally.entry(verdict).or_default() += 1;
-        }
-        say(&format!("{suite}: {} files, {tally:?}", files.len()));
-    }
-}
-
-/// A contract for a Parquet file, as far as its types are in contracts.
-fn any_parquet(path: &Path) -> Source {
-    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let opened = std::fs::File::open(path).unwrap();
-    let metadata = std::panic::catch_unwind(|| ArrowReaderMetadata::load(&opened, options).ok()).ok().flatten();
-    let columns = metadata.map_or_else(Vec::new, |m| {
-        let wanted = |found: &A| match found {
-            A::Int8 | A::Int16 | A::Int32 | A::UInt8 | A::UInt16 => DataType::Int32,
-            A::Int64 | A::UInt32 | A::UInt64 => DataType::Int64,
-            A::Float32 | A::Float64 => DataType::Float64,
-            A::Boolean => DataType::Boolean,
-            A::Date32 => DataType::Date { format: DateFormat::iso_date() },
-            A::Decimal128(precision, scale) => DataType::Decimal { precision: *precision, scale: u8::try_from(*scale).unwrap_or(0) },
-            A::Timestamp(_, zone) => {
-                let zone = if zone.is_some() { Zone::Utc { default: None } } else { Zone::None };
-                DataType::Timestamp { format: DateFormat::iso_timestamp(), zone }
-            }
-            _ => DataType::String,
-        };
-        m.schema().fields().iter().map(|f| column(f.name(), wanted(f.data_type()))).collect()
-    });
-    source(path, Format::Parquet, columns)
-}
-
-#[test]
-fn parquet_suites() {
-    let bench = Bench::new();
-    for suite in ["parquet-testing", "arrow-rs", "arrow-testing", "duckdb"] {
-        let Some(files) = files(suite, &[".parquet"]) else {
-            say(&format!("skipped: ../shared/corpora/conformance/{suite} is not there"));
-            continue;
-        };
-        let mut tally = Map::<String, usize>::new();
-        for path in &files {
-            let source = any_parquet(path);
-            let verdict = match bench.read(&source) {
-                Ok((out, _)) if out.rejected.is_empty() => "all rows read".to_owned(),
-                Ok(_) => "read, some records rejected".to_owned(),
-                Err(Error::Failed(failure)) => {
-                    assert!(failure.message.contains(path.file_name().unwrap().to_str().unwrap()), "{}", failure.message);
-                    assert!(matches!(failure.culprit, Culprit::Data | Culprit::File), "{failure:?}");
-                    failure.code.to_owned()
-                }
-                Err(Error::Contract(_)) => panic!(),
-            };
-            if path.to_str().unwrap().contains("bad_data") || verdict == "corrupt-input" {
-                say(&format!("  {}: {verdict}", path.file_name().unwrap().to_str().unwrap()));
-            }
             *tally.entry(verdict).or_default() += 1;
         }
         say(&format!("{suite}: {} files, {tally:?}", files.len()));
