@@ -18,6 +18,7 @@ use crate::seal::{self, Sealed};
 use crate::shard::{ShardSink, TableSink};
 use crate::store::Stores;
 use chrono::{DateTime, Utc};
+use perimeter_contract::job::Uri;
 use perimeter_pseudonym::RootKey;
 use perimeter_pseudonym::transform::{CryptoHash, CryptoHashOptions, Encoding};
 use rand::Rng;
@@ -120,7 +121,7 @@ async fn until_closed(
     progress.enter(Stage::Read);
     let context = engine::session(limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
     let quarantine = &plan.contract.job.quarantine;
-    let quarantined = Quarantined { keys: Arc::clone(&keys), key: quarantine.key.clone(), folder: quarantine.uri.clone(), run_id: run.id.clone() };
+    let quarantined = Quarantined { root: Arc::clone(keys.shared(&quarantine.key)?), folder: quarantine.uri.clone(), run_id: run.id.clone() };
     let mut verdicts = query::ask(plan, services).await?;
     let mut passes = Passes::default();
     if plan.rules.sets.sorts_digests() {
@@ -211,27 +212,57 @@ async fn take_back(sink: Arc<ShardSink>, table: Option<Arc<TableSink>>) {
 /// # Errors
 /// What reading can fail with.
 pub async fn check(plan: &Plan, services: &Services) -> Result<Tally> {
+    check_into(plan, services, None).await
+}
+
+/// As [`check`], and rejected rows go into the job's quarantine, as those of a run do. Where rules about sets reject rows, every row is read twice. Gives the folder too.
+///
+/// # Errors
+/// As [`check`]; the quarantine's key cannot be opened, its place cannot be written.
+pub async fn check_and_quarantine(plan: &Plan, services: &Services) -> Result<(Tally, Uri)> {
+    let quarantine = &plan.contract.job.quarantine;
+    services.progress.enter(Stage::Keys);
+    let root = keys::open_one(&quarantine.key, &plan.contract.job, &services.stores).await?;
+    let quarantined = Quarantined { root, folder: quarantine.uri.clone(), run_id: RunId::new().id };
+    let tally = check_into(plan, services, Some(&quarantined)).await?;
+    Ok((tally, Uri(format!("{}/{}", quarantine.uri.0.trim_end_matches('/'), quarantined.run_id))))
+}
+
+async fn check_into(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>) -> Result<Tally> {
     let progress = &services.progress;
     progress.expect_bytes(plan.inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum());
     progress.enter(Stage::Read);
-    let (mut tally, gathered) = gather(plan, services).await?;
-    tally.add_violations(plan, &gathered.violations);
-    let mut verdicts = gathered.verdicts(plan);
+    let (tally, mut verdicts) = match quarantine {
+        Some(_) if plan.rules.sets.rejects_rows() => {
+            let gathered = look_ahead(plan, services).await?;
+            let verdicts = gathered.verdicts(plan);
+            let (tally, _) = pass(plan, services, quarantine, Passes { violations: Some(Arc::new(gathered.violations)), gather: None }).await?;
+            (tally, verdicts)
+        }
+        _ => {
+            let (mut tally, gathered) = gather(plan, services, quarantine).await?;
+            tally.add_violations(plan, &gathered.violations);
+            let verdicts = gathered.verdicts(plan);
+            (tally, verdicts)
+        }
+    };
     verdicts.extend(query::ask(plan, services).await?);
-    tally.verdicts = in_order(verdicts);
     progress.enter(Stage::Done);
-    Ok(tally)
+    Ok(Tally { verdicts: in_order(verdicts), ..tally })
 }
 
-/// A pass over all rows that hands none of them on.
-async fn gather(plan: &Plan, services: &Services) -> Result<(Tally, Gathered)> {
-    let limits = &services.limits;
-    let context = engine::session(limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
-    let gather = Gather::start(&context, &plan.rules, limits)?;
-    let passes = Passes { violations: None, gather: Some(Arc::clone(&gather)) };
-    let checked = Checked::register(plan, &context, services, None, &passes)?;
-    let threads = limits.threads;
+/// A pass that looks at the rows of all sources, and hands none of them on.
+async fn gather(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>) -> Result<(Tally, Gathered)> {
+    let context = engine::session(&services.limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
+    let gather = Gather::start(&context, &plan.rules, &services.limits)?;
+    pass(plan, services, quarantine, Passes { violations: None, gather: Some(gather) }).await
+}
+
+async fn pass(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>, passes: Passes) -> Result<(Tally, Gathered)> {
+    let checked = Checked::new(plan, services, quarantine, &passes);
+    let threads = services.limits.threads;
     let tally = spawn_blocking(move || checked.finish(threads)).await.map_err(|_| stopped())?;
+    let Some(gather) = passes.gather else { return Ok((tally?, Gathered::default())) };
     match tally {
         Ok(tally) => Ok((tally, gather.finish().await?)),
         // A sort that has ended ends the readers: it says why.
@@ -243,7 +274,7 @@ async fn gather(plan: &Plan, services: &Services) -> Result<(Tally, Gathered)> {
 /// The pass before the one that hands rows on: which of them break rules about sets.
 async fn look_ahead(plan: &Plan, services: &Services) -> Result<Gathered> {
     let apart = Services { progress: Arc::default(), ..services.clone() };
-    gather(plan, &apart).await.map(|(_, gathered)| gathered)
+    gather(plan, &apart, None).await.map(|(_, gathered)| gathered)
 }
 
 /// In the order of sources and rules.

@@ -39,7 +39,7 @@ pub(super) fn execute(cli: Cli, runtime: &Runtime) -> Done {
         match command {
             Command::Run { job } => run(&global, &job).await,
             Command::Plan { job } => plan(&global, &job).await,
-            Command::Check { job } => check(&global, &job).await,
+            Command::Check { job, quarantine } => check(&global, &job, quarantine).await,
             Command::Inspect { shard } => inspect(&global, shard).await,
             Command::Verify { manifest } => verify(&global, manifest).await,
             Command::Keys(command) => keys::execute(&global, command).await,
@@ -113,13 +113,20 @@ async fn plan(global: &Global, job: &Path) -> Done {
     if global.json { result_json(&plan::explain::json(&planned)) } else { result(&plan::explain::text(&planned)) }
 }
 
-async fn check(global: &Global, job: &Path) -> Done {
+async fn check(global: &Global, job: &Path, quarantine: bool) -> Done {
     let services = Services::new(global.limits());
     let drawn = Drawn::new(Arc::clone(&services.progress), global.json);
     let planned = planned(global, job, &services).await?;
-    let tally = run::check(&planned, &services).await;
+    let checked = if quarantine {
+        run::check_and_quarantine(&planned, &services).await.map(|(tally, folder)| (tally, Some(folder)))
+    } else {
+        run::check(&planned, &services).await.map(|tally| (tally, None))
+    };
     drop(drawn);
-    let tally = tally?;
+    let (tally, quarantined) = checked?;
+    if let Some(folder) = quarantined.filter(|_| tally.rows_rejected > 0 && !global.json) {
+        say(&format!("rejected rows are in {}\n", folder.0));
+    }
     if global.json {
         result_json(&check_json(&planned, &tally))?
     } else {

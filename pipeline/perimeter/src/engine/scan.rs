@@ -9,8 +9,7 @@ use crate::check::metric::Verdict;
 use crate::check::report::{POSITIONS, Position, Report, RuleRows};
 use crate::check::sets::{Observe, UnitObserver, Violations};
 use crate::error::{Culprit, Error, Failure, Result};
-use crate::keys::Keys;
-use crate::plan::Plan;
+use crate::plan::{Input, Plan};
 use crate::progress::Progress;
 use crate::quarantine::QuarantineWriter;
 use crate::read::{self, Accept, Ingest, InputFile, Rejected, Unit, UnitRules, UnitTally};
@@ -30,6 +29,7 @@ use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use datafusion::prelude::SessionContext;
 use perimeter_contract::job::{Source, Uri};
+use perimeter_pseudonym::RootKey;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -39,10 +39,8 @@ use std::sync::{Arc, Condvar, Mutex};
 /// Where the rejected rows of a run go: one sealed file per unit that has any.
 #[derive(Clone, Debug)]
 pub struct Quarantined {
-    /// The run's opened keys.
-    pub keys: Arc<Keys>,
-    /// The key name that seals.
-    pub key: String,
+    /// The key that seals.
+    pub root: Arc<RootKey>,
     /// The job's quarantine folder.
     pub folder: Uri,
     /// The run's folder below it.
@@ -158,8 +156,8 @@ impl CheckedSource {
             .quarantine
             .as_ref()
             .filter(|_| counts)
-            .map(|to| -> Result<_> { Ok(QuarantineWriter::new(&self.stores, to.keys.root(&to.key)?, &to.folder, &to.run_id, &self.source.name, number)) });
-        let mut unit = UnitSink { counts, emit, quarantine: quarantine.transpose()?, progress: &self.progress };
+            .map(|to| QuarantineWriter::new(&self.stores, &to.root, &to.folder, &to.run_id, &self.source.name, number));
+        let mut unit = UnitSink { counts, emit, quarantine, progress: &self.progress };
         let ingest = Ingest { stores: &self.stores, source: &self.source, files: &self.files, projection, batch_rows: self.batch_rows };
         let tally = self.ingest_with(&ingest, number, counts, &mut unit).and_then(|tally| {
             if let Some(writer) = unit.quarantine.take() {
@@ -412,35 +410,43 @@ impl Tally {
 }
 
 impl Checked {
-    /// Registers every source of the plan as a table, to be read as planned.
-    ///
-    /// # Errors
-    /// A source's name cannot be a table's.
-    pub fn register(plan: &Plan, context: &SessionContext, services: &Services, quarantine: Option<&Quarantined>, passes: &Passes) -> Result<Self> {
+    /// Every source of the plan, to be read as planned.
+    pub fn new(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>, passes: &Passes) -> Self {
         let failure = FirstFailure::default();
-        let mut sources = Vec::with_capacity(plan.inputs.len());
-        for (index, (source, input)) in plan.contract.job.sources.iter().zip(&plan.inputs).enumerate() {
+        let source = |(index, (source, input)): (usize, (&Source, &Input))| {
+            let pass = Pass {
+                rules: Arc::clone(&plan.rules),
+                source: index,
+                expressions: true,
+                violations: passes.violations.clone(),
+                gather: passes.gather.clone(),
+            };
             let reading = Reading {
                 stores: Arc::clone(&services.stores),
                 batch_rows: services.limits.batch_rows,
                 quarantine: quarantine.cloned(),
                 failure: failure.clone(),
                 progress: Arc::clone(&services.progress),
-                pass: Pass {
-                    rules: Arc::clone(&plan.rules),
-                    source: index,
-                    expressions: true,
-                    violations: passes.violations.clone(),
-                    gather: passes.gather.clone(),
-                },
+                pass,
             };
-            let checked = CheckedSource::new(source.clone(), input.files.clone(), input.units.clone(), reading);
+            CheckedSource::new(source.clone(), input.files.clone(), input.units.clone(), reading)
+        };
+        let sources = plan.contract.job.sources.iter().zip(&plan.inputs).enumerate().map(source).collect();
+        Self { sources, failure }
+    }
+
+    /// As [`Checked::new`], and registers every source as a table.
+    ///
+    /// # Errors
+    /// A source's name cannot be a table's.
+    pub fn register(plan: &Plan, context: &SessionContext, services: &Services, quarantine: Option<&Quarantined>, passes: &Passes) -> Result<Self> {
+        let all = Self::new(plan, services, quarantine, passes);
+        for checked in &all.sources {
             context
-                .register_table(TableReference::bare(source.name.as_str()), Arc::new(CheckedTable(Arc::clone(&checked))))
-                .map_err(|error| failure.explain(&error))?;
-            sources.push(checked);
+                .register_table(TableReference::bare(checked.source.name.as_str()), Arc::new(CheckedTable(Arc::clone(checked))))
+                .map_err(|error| all.failure.explain(&error))?;
         }
-        Ok(Self { sources, failure })
+        Ok(all)
     }
 
     /// Reads what the query did not touch and adds everything up. Call it from a blocking thread, after the query.

@@ -488,6 +488,58 @@ async fn a_run_rejects_what_check_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn check_can_put_rejected_rows_into_quarantine() {
+    for sets in [true, false] {
+        let mut tables = many();
+        if !sets {
+            tables[0].schema.rules.retain(|rule| !rule.check.rejects_rows() || matches!(rule.check, SetCheck::Expression { .. }));
+        }
+        let world = World::new(tables);
+        let services = Services::new(Limits::default());
+        let plan = world.plan(&services).await.unwrap();
+        let (counted, folder) = run::check_and_quarantine(&plan, &services).await.unwrap_or_else(|error| panic!("{error:?}"));
+        let (_, checked) = world.check().await;
+        assert_eq!(counted.report(&plan), checked.report(&plan));
+        let root = crate::keys::open_one("k", &plan.contract.job, &services.stores).await.unwrap();
+        let mut codes: BTreeMap<String, u64> = BTreeMap::new();
+        let mut records = 0;
+        let files = fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+        let found = tokio::task::spawn_blocking(move || {
+            for file in files {
+                let uri = perimeter_contract::job::Uri(file.to_str().unwrap().to_owned());
+                for record in crate::quarantine::open(&services.stores, &root, &uri).unwrap() {
+                    let record = record.unwrap();
+                    records += 1;
+                    assert!(!record.raw.is_empty());
+                    record.codes.iter().for_each(|code| *codes.entry(format!("t.{code}")).or_default() += 1);
+                }
+            }
+            (records, codes)
+        });
+        assert_eq!(found.await.unwrap(), (checked.rows_rejected, checked.rejections));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_plan_shows_rules_about_rows_sets_and_datasets() {
+    let services = Services::new(Limits::default());
+    let plan = World::new(many()).plan(&services).await.unwrap();
+    let text = plan::explain::text(&plan);
+    for line in [
+        "rule      t.id.unique: rejects every row that shares id with another",
+        "rule      t.parent.references: rejects rows whose parent is not among id of parents",
+        "rule      t.order: rejects rows whose at does not go on within parent",
+        "rule      t.no-seven: rejects rows unless n <> 7",
+        "rule      t.repeats: duplicateValues of parent mustBeGreaterThan 0",
+        "rule      t.rows: rowCount mustBeGreaterThan 0",
+        "rule      t.weight: SELECT avg(CAST(n AS DOUBLE)) FROM {object} mustBeGreaterThan 1",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    assert_eq!(plan::explain::json(&plan)["sources"][0]["rules"][3]["rule"], "no-seven");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_verdict_that_fails_publishes_nothing() {
     for early in [true, false] {
         let mut tables = many();
