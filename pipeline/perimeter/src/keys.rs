@@ -59,9 +59,7 @@ impl Keys {
     /// # Errors
     /// As [`Keys::root`].
     pub fn shared(&self, name: &str) -> Result<&Arc<RootKey>> {
-        self.roots
-            .get(name)
-            .ok_or_else(|| Failure::new(Culprit::File, "key-not-opened", format!("the key `{name}` was not opened for this run")).into())
+        self.roots.get(name).ok_or_else(|| Failure::new(Culprit::File, "key-not-opened", format!("the key `{name}` was not opened for this run")).into())
     }
 
     /// Ids and versions, in the order of names.

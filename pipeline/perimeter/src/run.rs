@@ -302,9 +302,7 @@ fn quality(plan: &Plan, verdicts: &[Verdict]) -> Result<()> {
         let counted = report::counted(verdict);
         message.push_str(&format!("\n  {}{}: {} {}{counted}", verdict.rule, place.unwrap_or_default(), verdict.metric, verdict.wanted));
     }
-    Err(Failure::new(Culprit::Data, "quality-failed", message)
-        .help("nothing was published; correct the data, or agree on other bounds in the contract")
-        .into())
+    Err(Failure::new(Culprit::Data, "quality-failed", message).help("nothing was published; correct the data, or agree on other bounds in the contract").into())
 }
 
 /// `maxRejectedFraction`, and the rules about datasets.
@@ -362,8 +360,7 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, digests: &[Vec<Op
         .iter()
         .filter_map(|source| plan.contract.sources.files.get(source.schema.span.file as usize).map(|file| (source.name.clone(), digest(file))));
     let mut inputs = Vec::new();
-    for ((((source, input), rows), rejections), digests) in
-        job.sources.iter().zip(&plan.inputs).zip(&tally.file_rows).zip(&tally.file_rejections).zip(digests)
+    for ((((source, input), rows), rejections), digests) in job.sources.iter().zip(&plan.inputs).zip(&tally.file_rows).zip(&tally.file_rejections).zip(digests)
     {
         let mut digest = KeyedUri::new(keys.root(&job.quarantine.key)?);
         for (((file, &rows), rejections), sha256) in input.files.iter().zip(rows).zip(rejections).zip(digests) {

@@ -414,13 +414,8 @@ impl Checked {
     pub fn new(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>, passes: &Passes) -> Self {
         let failure = FirstFailure::default();
         let source = |(index, (source, input)): (usize, (&Source, &Input))| {
-            let pass = Pass {
-                rules: Arc::clone(&plan.rules),
-                source: index,
-                expressions: true,
-                violations: passes.violations.clone(),
-                gather: passes.gather.clone(),
-            };
+            let pass =
+                Pass { rules: Arc::clone(&plan.rules), source: index, expressions: true, violations: passes.violations.clone(), gather: passes.gather.clone() };
             let reading = Reading {
                 stores: Arc::clone(&services.stores),
                 batch_rows: services.limits.batch_rows,
@@ -473,10 +468,7 @@ impl Checked {
         if let Some((_, error)) = errors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).pop_first() {
             return Err(error);
         }
-        let mut tally = Tally {
-            file_rejections: self.sources.iter().map(|source| vec![BTreeMap::new(); source.files.len()]).collect(),
-            ..Tally::default()
-        };
+        let mut tally = Tally { file_rejections: self.sources.iter().map(|source| vec![BTreeMap::new(); source.files.len()]).collect(), ..Tally::default() };
         for (index, source) in self.sources.iter().enumerate() {
             let mut file_rows = vec![0; source.files.len()];
             let name = source.source.name.as_str();

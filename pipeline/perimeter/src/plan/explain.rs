@@ -320,7 +320,8 @@ pub fn text(plan: &Plan) -> String {
     }
     for source in &job.sources {
         for (rule, says) in rules(&source.schema) {
-            let shown: String = format!("{}.{rule}: {says}", source.name).chars().map(|c| if super::is_deceptive(c) { char::REPLACEMENT_CHARACTER } else { c }).collect();
+            let shown: String =
+                format!("{}.{rule}: {says}", source.name).chars().map(|c| if super::is_deceptive(c) { char::REPLACEMENT_CHARACTER } else { c }).collect();
             let _ = writeln!(out, "rule      {shown}");
         }
     }
