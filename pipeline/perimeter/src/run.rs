@@ -5,7 +5,8 @@
 use crate::check::metric::Verdict;
 use crate::check::report;
 use crate::engine::digests::{self, Gather, Gathered};
-use crate::engine::scan::{Checked, Passes, Quarantined, Tally};
+use crate::engine::scan::{Checked, Passes, Quarantined};
+use crate::engine::tally::Tally;
 use crate::engine::{self, Limits, emit, order, query};
 use crate::error::{Culprit, Failure, Result};
 use crate::keys::{self, Keys};
@@ -79,7 +80,7 @@ pub async fn run(plan: &Plan, services: &Services) -> Result<Sealed> {
     let (run, asked) = (RunId::new(), stop_flag());
     let job = &plan.contract.job;
     tracing::info!(dataset = job.name, run = run.id, "run begins");
-    progress.expect_bytes(plan.inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum());
+    progress.expect_bytes(input_bytes(plan));
 
     progress.enter(Stage::Keys);
     let keys = Arc::new(keys::open(plan, stores).await?);
@@ -230,17 +231,17 @@ pub async fn check_and_quarantine(plan: &Plan, services: &Services) -> Result<(T
 
 async fn check_into(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>) -> Result<Tally> {
     let progress = &services.progress;
-    progress.expect_bytes(plan.inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum());
+    progress.expect_bytes(input_bytes(plan));
     progress.enter(Stage::Read);
     let (tally, mut verdicts) = match quarantine {
         Some(_) if plan.rules.sets.rejects_rows() => {
             let gathered = look_ahead(plan, services).await?;
             let verdicts = gathered.verdicts(plan);
-            let (tally, _) = pass(plan, services, quarantine, Passes { violations: Some(Arc::new(gathered.violations)), gather: None }).await?;
+            let (tally, _) = pass(plan, services, quarantine, Passes { violations: Some(Arc::new(gathered.violations)), ..Passes::default() }).await?;
             (tally, verdicts)
         }
         _ => {
-            let (mut tally, gathered) = gather(plan, services, quarantine).await?;
+            let (mut tally, gathered) = gather(plan, services, quarantine, false).await?;
             tally.add_violations(plan, &gathered.violations);
             let verdicts = gathered.verdicts(plan);
             (tally, verdicts)
@@ -252,10 +253,10 @@ async fn check_into(plan: &Plan, services: &Services, quarantine: Option<&Quaran
 }
 
 /// A pass that looks at the rows of all sources, and hands none of them on.
-async fn gather(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>) -> Result<(Tally, Gathered)> {
+async fn gather(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>, ahead: bool) -> Result<(Tally, Gathered)> {
     let context = engine::session(&services.limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
     let gather = Gather::start(&context, &plan.rules, &services.limits)?;
-    pass(plan, services, quarantine, Passes { violations: None, gather: Some(gather) }).await
+    pass(plan, services, quarantine, Passes { violations: None, gather: Some(gather), ahead }).await
 }
 
 async fn pass(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>, passes: Passes) -> Result<(Tally, Gathered)> {
@@ -273,8 +274,12 @@ async fn pass(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>
 
 /// The pass before the one that hands rows on: which of them break rules about sets.
 async fn look_ahead(plan: &Plan, services: &Services) -> Result<Gathered> {
-    let apart = Services { progress: Arc::default(), ..services.clone() };
-    gather(plan, &apart, None).await.map(|(_, gathered)| gathered)
+    services.progress.expect_bytes(2 * input_bytes(plan));
+    gather(plan, services, None, true).await.map(|(_, gathered)| gathered)
+}
+
+fn input_bytes(plan: &Plan) -> u64 {
+    plan.inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum()
 }
 
 /// In the order of sources and rules.
@@ -379,6 +384,9 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, digests: &[Vec<Op
         ("fraction".to_owned(), tally.rejected_fraction().into()),
         ("allowed".to_owned(), plan.contract.policy.gates.max_rejected_fraction.into()),
     ]);
+    let pass = |figures| seal::Gate { verdict: seal::Verdict::Pass, figures };
+    let quality = (!tally.verdicts.is_empty()).then(|| ("quality".to_owned(), pass(BTreeMap::from([("rules".to_owned(), tally.verdicts.len().into())]))));
+    let gates = std::iter::once(("maxRejectedFraction".to_owned(), pass(figures))).chain(quality);
     Ok(seal::Facts {
         development: true,
         run: seal::Run {
@@ -406,7 +414,7 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, digests: &[Vec<Op
         inputs,
         rows: seal::RowCounts { read: tally.rows_read, rejected: tally.rows_rejected, written: rows_written },
         rejections: tally.rejections.clone(),
-        gates: BTreeMap::from([("maxRejectedFraction".to_owned(), seal::Gate { verdict: seal::Verdict::Pass, figures })]),
+        gates: gates.collect(),
     })
 }
 

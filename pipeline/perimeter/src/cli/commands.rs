@@ -2,7 +2,7 @@
 use super::arguments::{Cli, Command, FileKind, Global, Quarantine, Schema};
 use super::progress::Drawn;
 use super::{keys, reveal};
-use crate::engine::scan::Tally;
+use crate::engine::tally::Tally;
 use crate::error::Error;
 use crate::plan::{self, Plan};
 use crate::run::{self, Services};
@@ -124,13 +124,18 @@ async fn check(global: &Global, job: &Path, quarantine: bool) -> Done {
     };
     drop(drawn);
     let (tally, quarantined) = checked?;
-    if let Some(folder) = quarantined.filter(|_| tally.rows_rejected > 0 && !global.json) {
-        say(&format!("rejected rows are in {}\n", folder.0));
-    }
+    let quarantined = quarantined.filter(|_| tally.rows_rejected > 0);
     if global.json {
-        result_json(&check_json(&planned, &tally))?
+        let mut report = check_json(&planned, &tally);
+        if let Some(folder) = quarantined {
+            report["quarantine"] = folder.0.into();
+        }
+        result_json(&report)?;
     } else {
-        result(&tally.report(&planned).text())?
+        result(&tally.report(&planned).text())?;
+        if let Some(folder) = quarantined {
+            say(&format!("rejected rows are in {}\n", folder.0));
+        }
     }
     Ok(run::gate(&planned, &tally)?)
 }

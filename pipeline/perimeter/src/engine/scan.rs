@@ -5,8 +5,7 @@
 use super::digests::{Gather, Records};
 use super::failure::FirstFailure;
 use super::rules::JobRules;
-use crate::check::metric::Verdict;
-use crate::check::report::{POSITIONS, Position, Report, RuleRows};
+use super::tally::Tally;
 use crate::check::sets::{Observe, UnitObserver, Violations};
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::plan::{Input, Plan};
@@ -110,12 +109,14 @@ pub struct Pass {
     violations: Option<Arc<Violations>>,
     /// Rows are counted and digested.
     gather: Option<Arc<Gather>>,
+    /// Another pass shows its rows to the user; this one shows bytes alone.
+    ahead: bool,
 }
 
 impl Pass {
     /// Gives the clean rows of a source: those that break no rule of their own.
     pub fn clean(rules: &Arc<JobRules>, source: usize) -> Self {
-        Self { rules: Arc::clone(rules), source, expressions: false, violations: None, gather: None }
+        Self { rules: Arc::clone(rules), source, expressions: false, violations: None, gather: None, ahead: true }
     }
 }
 
@@ -126,6 +127,8 @@ pub struct Passes {
     pub violations: Option<Arc<Violations>>,
     /// Who counts and digests.
     pub gather: Option<Arc<Gather>>,
+    /// It comes before the pass whose rows the user sees.
+    pub ahead: bool,
 }
 
 impl CheckedSource {
@@ -157,7 +160,7 @@ impl CheckedSource {
             .as_ref()
             .filter(|_| counts)
             .map(|to| QuarantineWriter::new(&self.stores, &to.root, &to.folder, &to.run_id, &self.source.name, number));
-        let mut unit = UnitSink { counts, emit, quarantine, progress: &self.progress };
+        let mut unit = UnitSink { shows: counts && !self.pass.ahead, emit, quarantine, progress: &self.progress };
         let ingest = Ingest { stores: &self.stores, source: &self.source, files: &self.files, projection, batch_rows: self.batch_rows };
         let tally = self.ingest_with(&ingest, number, counts, &mut unit).and_then(|tally| {
             if let Some(writer) = unit.quarantine.take() {
@@ -179,7 +182,7 @@ impl CheckedSource {
 
     /// Reads a unit by the rules of this pass.
     fn ingest_with(&self, ingest: &Ingest<'_>, number: usize, counts: bool, accept: &mut dyn Accept) -> Result<UnitTally> {
-        let Pass { rules, source, expressions, violations, gather } = &self.pass;
+        let Pass { rules, source, expressions, violations, gather, .. } = &self.pass;
         let (unit, own) = (&self.units[number], &rules.sources[*source]);
         let gather = gather.as_ref().filter(|_| counts && rules.sets.looks_at(*source));
         let mut records: Option<Records> = gather.map(|gather| gather.sink());
@@ -221,7 +224,8 @@ impl CheckedSource {
 }
 
 struct UnitSink<'a> {
-    counts: bool,
+    /// The user sees its rows.
+    shows: bool,
     emit: &'a mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
     quarantine: Option<QuarantineWriter<'a>>,
     progress: &'a Progress,
@@ -229,14 +233,14 @@ struct UnitSink<'a> {
 
 impl Accept for UnitSink<'_> {
     fn batch(&mut self, batch: RecordBatch) -> ControlFlow<()> {
-        if self.counts {
+        if self.shows {
             self.progress.add_rows(batch.num_rows() as u64);
         }
         (self.emit)(batch)
     }
 
     fn rejected(&mut self, record: &Rejected<'_>) -> Result<()> {
-        if self.counts {
+        if self.shows {
             self.progress.add_rejected(1);
         }
         self.quarantine.as_mut().map_or(Ok(()), |writer| writer.push(record))
@@ -344,78 +348,19 @@ pub struct Checked {
     pub(crate) failure: FirstFailure,
 }
 
-/// What reading and checking found, over all sources.
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// Rows of every file of every source, by source and file.
-    pub file_rows: Vec<Vec<u64>>,
-    /// All rows.
-    pub rows_read: u64,
-    /// Rows that broke a rule.
-    pub rows_rejected: u64,
-    /// By `source.column.rule`; a row counts once for each rule that it breaks.
-    pub rejections: BTreeMap<String, u64>,
-    /// By source, file and `column.rule`.
-    pub file_rejections: Vec<Vec<BTreeMap<String, u64>>>,
-    /// By `source.column.rule`: source, file and record of the first, ascending.
-    pub first: BTreeMap<String, Vec<(usize, usize, u64)>>,
-    /// What the rules about datasets say.
-    pub verdicts: Vec<Verdict>,
-}
-
-impl Tally {
-    /// The share of rows that broke a rule; 0 without rows.
-    pub fn rejected_fraction(&self) -> f64 {
-        if self.rows_read == 0 { 0.0 } else { self.rows_rejected as f64 / self.rows_read as f64 }
-    }
-
-    fn count(&mut self, source: &str, place: (usize, usize), code: &str, rows: u64, first: &[u64]) {
-        let full = format!("{source}.{code}");
-        if let Some(file) = self.file_rejections.get_mut(place.0).and_then(|files| files.get_mut(place.1)) {
-            *file.entry(code.to_owned()).or_default() += rows;
-        }
-        let positions = self.first.entry(full.clone()).or_default();
-        positions.extend(first.iter().map(|record| (place.0, place.1, *record)));
-        positions.sort_unstable();
-        positions.truncate(POSITIONS);
-        *self.rejections.entry(full).or_default() += rows;
-    }
-
-    /// Adds what a pass has found about sets to what the same pass has counted.
-    pub(crate) fn add_violations(&mut self, plan: &Plan, violations: &Violations) {
-        for (source, file, broken) in violations.files() {
-            let Some(of) = plan.contract.job.sources.get(source) else { continue };
-            for (rule, rows, first) in broken.by_rule(POSITIONS) {
-                if let Some(rule) = of.schema.rules.get(rule) {
-                    self.count(&of.name, (source, file), &rule.code, rows, &first);
-                }
-            }
-            self.rows_rejected += broken.newly_rejected();
-        }
-    }
-
-    /// For people and machines.
-    pub fn report(&self, plan: &Plan) -> Report {
-        let position = |(source, file, record): &(usize, usize, u64)| {
-            let file = plan.inputs.get(*source).and_then(|input| input.files.get(*file));
-            Position { file: file.map(|file| file.label.clone()).unwrap_or_default(), record: *record }
-        };
-        let rules = self.rejections.iter().map(|(rule, rows)| RuleRows {
-            rule: rule.clone(),
-            rows: *rows,
-            first: self.first.get(rule).map(|first| first.iter().map(position).collect()).unwrap_or_default(),
-        });
-        Report { rules: rules.collect(), rows_read: self.rows_read, rows_rejected: self.rows_rejected, verdicts: self.verdicts.clone() }
-    }
-}
-
 impl Checked {
     /// Every source of the plan, to be read as planned.
     pub fn new(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>, passes: &Passes) -> Self {
         let failure = FirstFailure::default();
         let source = |(index, (source, input)): (usize, (&Source, &Input))| {
-            let pass =
-                Pass { rules: Arc::clone(&plan.rules), source: index, expressions: true, violations: passes.violations.clone(), gather: passes.gather.clone() };
+            let pass = Pass {
+                rules: Arc::clone(&plan.rules),
+                source: index,
+                expressions: true,
+                violations: passes.violations.clone(),
+                gather: passes.gather.clone(),
+                ahead: passes.ahead,
+            };
             let reading = Reading {
                 stores: Arc::clone(&services.stores),
                 batch_rows: services.limits.batch_rows,

@@ -95,7 +95,9 @@ impl SetPlan {
                 }
             }
             SetCheck::Monotonic { column, per, strict } => {
-                comparable(schema, per, rule)?;
+                if !per.is_empty() {
+                    comparable(schema, per, rule)?;
+                }
                 if !comparable(schema, &[*column], rule)?.iter().all(|kind| kind.is_ordered()) {
                     return Err(not_applicable(rule, "only numbers, dates, times and timestamps can go back"));
                 }
@@ -179,6 +181,9 @@ fn not_applicable(rule: &SetRule, why: &str) -> Diagnostic {
 }
 
 fn comparable(schema: &Schema, columns: &[usize], rule: &SetRule) -> Result<Vec<Kind>, Diagnostic> {
+    if columns.is_empty() {
+        return Err(not_applicable(rule, "it names no column"));
+    }
     let kind = |column: &usize| schema.columns.get(*column).and_then(|column| Kind::of(&column.data_type));
     columns.iter().map(kind).collect::<Option<_>>().ok_or_else(|| not_applicable(rule, "arrays are not compared with each other"))
 }

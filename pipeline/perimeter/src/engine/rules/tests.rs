@@ -1,6 +1,6 @@
 //! Rules about rows, sets and datasets, from contract to report and manifest.
 use crate::engine::Limits;
-use crate::engine::scan::Tally;
+use crate::engine::tally::Tally;
 use crate::error::{Error, Result};
 use crate::plan::{self, Plan};
 use crate::run::{self, Services};
