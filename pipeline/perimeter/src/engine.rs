@@ -2,6 +2,7 @@
 //!
 //! - [`session`]: one session per job: the user's memory limit, encrypted spills, sort-merge joins, no dynamic filters.
 //! - [`scan`]: a source as a table: *read* and *check* fused, every unit read whatever the query skips.
+//! - [`rules`]: rules about rows, sets and datasets, compiled: [`expression`]s, [`query`]s, sorted [`digests`]; [`tally`]: what a pass has counted.
 //! - [`pool`]: the memory that sorts and joins share; [`spill`]: spill files encrypted with a key that lives as long as the process.
 //! - [`failure`]: engine errors carry cell values in their texts, so they are sorted by kind and never shown.
 pub mod digests;
@@ -14,6 +15,7 @@ pub mod query;
 pub mod rules;
 pub mod scan;
 pub mod spill;
+pub mod tally;
 
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::disk_manager::DiskManagerBuilder;

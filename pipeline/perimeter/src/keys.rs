@@ -51,10 +51,15 @@ impl Keys {
     /// # Errors
     /// The plan does not name it, which is a fault of the tool.
     pub fn root(&self, name: &str) -> Result<&RootKey> {
-        self.roots
-            .get(name)
-            .map(Arc::as_ref)
-            .ok_or_else(|| Failure::new(Culprit::File, "key-not-opened", format!("the key `{name}` was not opened for this run")).into())
+        self.shared(name).map(Arc::as_ref)
+    }
+
+    /// As [`Keys::root`], for who keeps it.
+    ///
+    /// # Errors
+    /// As [`Keys::root`].
+    pub fn shared(&self, name: &str) -> Result<&Arc<RootKey>> {
+        self.roots.get(name).ok_or_else(|| Failure::new(Culprit::File, "key-not-opened", format!("the key `{name}` was not opened for this run")).into())
     }
 
     /// Ids and versions, in the order of names.

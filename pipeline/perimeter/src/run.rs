@@ -5,7 +5,8 @@
 use crate::check::metric::Verdict;
 use crate::check::report;
 use crate::engine::digests::{self, Gather, Gathered};
-use crate::engine::scan::{Checked, Passes, Quarantined, Tally};
+use crate::engine::scan::{Checked, Passes, Quarantined};
+use crate::engine::tally::Tally;
 use crate::engine::{self, Limits, emit, order, query};
 use crate::error::{Culprit, Failure, Result};
 use crate::keys::{self, Keys};
@@ -18,6 +19,7 @@ use crate::seal::{self, Sealed};
 use crate::shard::{ShardSink, TableSink};
 use crate::store::Stores;
 use chrono::{DateTime, Utc};
+use perimeter_contract::job::Uri;
 use perimeter_pseudonym::RootKey;
 use perimeter_pseudonym::transform::{CryptoHash, CryptoHashOptions, Encoding};
 use rand::Rng;
@@ -78,7 +80,7 @@ pub async fn run(plan: &Plan, services: &Services) -> Result<Sealed> {
     let (run, asked) = (RunId::new(), stop_flag());
     let job = &plan.contract.job;
     tracing::info!(dataset = job.name, run = run.id, "run begins");
-    progress.expect_bytes(plan.inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum());
+    progress.expect_bytes(input_bytes(plan));
 
     progress.enter(Stage::Keys);
     let keys = Arc::new(keys::open(plan, stores).await?);
@@ -120,7 +122,7 @@ async fn until_closed(
     progress.enter(Stage::Read);
     let context = engine::session(limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
     let quarantine = &plan.contract.job.quarantine;
-    let quarantined = Quarantined { keys: Arc::clone(&keys), key: quarantine.key.clone(), folder: quarantine.uri.clone(), run_id: run.id.clone() };
+    let quarantined = Quarantined { root: Arc::clone(keys.shared(&quarantine.key)?), folder: quarantine.uri.clone(), run_id: run.id.clone() };
     let mut verdicts = query::ask(plan, services).await?;
     let mut passes = Passes::default();
     if plan.rules.sets.sorts_digests() {
@@ -211,27 +213,57 @@ async fn take_back(sink: Arc<ShardSink>, table: Option<Arc<TableSink>>) {
 /// # Errors
 /// What reading can fail with.
 pub async fn check(plan: &Plan, services: &Services) -> Result<Tally> {
-    let progress = &services.progress;
-    progress.expect_bytes(plan.inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum());
-    progress.enter(Stage::Read);
-    let (mut tally, gathered) = gather(plan, services).await?;
-    tally.add_violations(plan, &gathered.violations);
-    let mut verdicts = gathered.verdicts(plan);
-    verdicts.extend(query::ask(plan, services).await?);
-    tally.verdicts = in_order(verdicts);
-    progress.enter(Stage::Done);
-    Ok(tally)
+    check_into(plan, services, None).await
 }
 
-/// A pass over all rows that hands none of them on.
-async fn gather(plan: &Plan, services: &Services) -> Result<(Tally, Gathered)> {
-    let limits = &services.limits;
-    let context = engine::session(limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
-    let gather = Gather::start(&context, &plan.rules, limits)?;
-    let passes = Passes { violations: None, gather: Some(Arc::clone(&gather)) };
-    let checked = Checked::register(plan, &context, services, None, &passes)?;
-    let threads = limits.threads;
+/// As [`check`], and rejected rows go into the job's quarantine, as those of a run do. Where rules about sets reject rows, every row is read twice. Gives the folder too.
+///
+/// # Errors
+/// As [`check`]; the quarantine's key cannot be opened, its place cannot be written.
+pub async fn check_and_quarantine(plan: &Plan, services: &Services) -> Result<(Tally, Uri)> {
+    let quarantine = &plan.contract.job.quarantine;
+    services.progress.enter(Stage::Keys);
+    let root = keys::open_one(&quarantine.key, &plan.contract.job, &services.stores).await?;
+    let quarantined = Quarantined { root, folder: quarantine.uri.clone(), run_id: RunId::new().id };
+    let tally = check_into(plan, services, Some(&quarantined)).await?;
+    Ok((tally, Uri(format!("{}/{}", quarantine.uri.0.trim_end_matches('/'), quarantined.run_id))))
+}
+
+async fn check_into(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>) -> Result<Tally> {
+    let progress = &services.progress;
+    progress.expect_bytes(input_bytes(plan));
+    progress.enter(Stage::Read);
+    let (tally, mut verdicts) = match quarantine {
+        Some(_) if plan.rules.sets.rejects_rows() => {
+            let gathered = look_ahead(plan, services).await?;
+            let verdicts = gathered.verdicts(plan);
+            let (tally, _) = pass(plan, services, quarantine, Passes { violations: Some(Arc::new(gathered.violations)), ..Passes::default() }).await?;
+            (tally, verdicts)
+        }
+        _ => {
+            let (mut tally, gathered) = gather(plan, services, quarantine, false).await?;
+            tally.add_violations(plan, &gathered.violations);
+            let verdicts = gathered.verdicts(plan);
+            (tally, verdicts)
+        }
+    };
+    verdicts.extend(query::ask(plan, services).await?);
+    progress.enter(Stage::Done);
+    Ok(Tally { verdicts: in_order(verdicts), ..tally })
+}
+
+/// A pass that looks at the rows of all sources, and hands none of them on.
+async fn gather(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>, ahead: bool) -> Result<(Tally, Gathered)> {
+    let context = engine::session(&services.limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
+    let gather = Gather::start(&context, &plan.rules, &services.limits)?;
+    pass(plan, services, quarantine, Passes { violations: None, gather: Some(gather), ahead }).await
+}
+
+async fn pass(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>, passes: Passes) -> Result<(Tally, Gathered)> {
+    let checked = Checked::new(plan, services, quarantine, &passes);
+    let threads = services.limits.threads;
     let tally = spawn_blocking(move || checked.finish(threads)).await.map_err(|_| stopped())?;
+    let Some(gather) = passes.gather else { return Ok((tally?, Gathered::default())) };
     match tally {
         Ok(tally) => Ok((tally, gather.finish().await?)),
         // A sort that has ended ends the readers: it says why.
@@ -242,8 +274,12 @@ async fn gather(plan: &Plan, services: &Services) -> Result<(Tally, Gathered)> {
 
 /// The pass before the one that hands rows on: which of them break rules about sets.
 async fn look_ahead(plan: &Plan, services: &Services) -> Result<Gathered> {
-    let apart = Services { progress: Arc::default(), ..services.clone() };
-    gather(plan, &apart).await.map(|(_, gathered)| gathered)
+    services.progress.expect_bytes(2 * input_bytes(plan));
+    gather(plan, services, None, true).await.map(|(_, gathered)| gathered)
+}
+
+fn input_bytes(plan: &Plan) -> u64 {
+    plan.inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum()
 }
 
 /// In the order of sources and rules.
@@ -271,9 +307,7 @@ fn quality(plan: &Plan, verdicts: &[Verdict]) -> Result<()> {
         let counted = report::counted(verdict);
         message.push_str(&format!("\n  {}{}: {} {}{counted}", verdict.rule, place.unwrap_or_default(), verdict.metric, verdict.wanted));
     }
-    Err(Failure::new(Culprit::Data, "quality-failed", message)
-        .help("nothing was published; correct the data, or agree on other bounds in the contract")
-        .into())
+    Err(Failure::new(Culprit::Data, "quality-failed", message).help("nothing was published; correct the data, or agree on other bounds in the contract").into())
 }
 
 /// `maxRejectedFraction`, and the rules about datasets.
@@ -331,8 +365,7 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, digests: &[Vec<Op
         .iter()
         .filter_map(|source| plan.contract.sources.files.get(source.schema.span.file as usize).map(|file| (source.name.clone(), digest(file))));
     let mut inputs = Vec::new();
-    for ((((source, input), rows), rejections), digests) in
-        job.sources.iter().zip(&plan.inputs).zip(&tally.file_rows).zip(&tally.file_rejections).zip(digests)
+    for ((((source, input), rows), rejections), digests) in job.sources.iter().zip(&plan.inputs).zip(&tally.file_rows).zip(&tally.file_rejections).zip(digests)
     {
         let mut digest = KeyedUri::new(keys.root(&job.quarantine.key)?);
         for (((file, &rows), rejections), sha256) in input.files.iter().zip(rows).zip(rejections).zip(digests) {
@@ -351,6 +384,9 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, digests: &[Vec<Op
         ("fraction".to_owned(), tally.rejected_fraction().into()),
         ("allowed".to_owned(), plan.contract.policy.gates.max_rejected_fraction.into()),
     ]);
+    let pass = |figures| seal::Gate { verdict: seal::Verdict::Pass, figures };
+    let quality = (!tally.verdicts.is_empty()).then(|| ("quality".to_owned(), pass(BTreeMap::from([("rules".to_owned(), tally.verdicts.len().into())]))));
+    let gates = std::iter::once(("maxRejectedFraction".to_owned(), pass(figures))).chain(quality);
     Ok(seal::Facts {
         development: true,
         run: seal::Run {
@@ -378,7 +414,7 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, digests: &[Vec<Op
         inputs,
         rows: seal::RowCounts { read: tally.rows_read, rejected: tally.rows_rejected, written: rows_written },
         rejections: tally.rejections.clone(),
-        gates: BTreeMap::from([("maxRejectedFraction".to_owned(), seal::Gate { verdict: seal::Verdict::Pass, figures })]),
+        gates: gates.collect(),
     })
 }
 

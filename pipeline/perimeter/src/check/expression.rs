@@ -23,20 +23,13 @@ pub trait RowRule: Send + Sync + std::fmt::Debug {
 }
 
 /// Appends what the clean rows of a batch break.
-pub(crate) fn evaluate(
-    rules: &[Arc<dyn RowRule>],
-    checker: &Checker,
-    columns: &[Option<&Typed>],
-    clean: &Clean,
-    broken: &mut Vec<Broken>,
-) -> Result<()> {
+pub(crate) fn evaluate(rules: &[Arc<dyn RowRule>], checker: &Checker, columns: &[Option<&Typed>], clean: &Clean, broken: &mut Vec<Broken>) -> Result<()> {
     if clean.is_empty() {
         return Ok(());
     }
     for rule in rules {
         let Some(code) = checker.set_code(rule.rule()) else { continue };
-        let arrays: Option<Vec<ArrayRef>> =
-            rule.columns().iter().map(|column| clean.take(&columns.get(*column)?.as_ref()?.array)).collect();
+        let arrays: Option<Vec<ArrayRef>> = rule.columns().iter().map(|column| clean.take(&columns.get(*column)?.as_ref()?.array)).collect();
         rule.evaluate(clean.len(), arrays.ok_or_else(not_read)?, &mut |at| broken.push(Broken { row: clean.row(at), code }));
     }
     Ok(())

@@ -23,11 +23,22 @@ pub struct MetricPlan {
 
 #[derive(Debug)]
 enum Counted {
-    Null { column: usize },
-    Missing { column: usize, values: Rule, null: bool },
-    Invalid { column: usize, rules: Vec<Rule> },
+    Null {
+        column: usize,
+    },
+    Missing {
+        column: usize,
+        values: Rule,
+        null: bool,
+    },
+    Invalid {
+        column: usize,
+        rules: Vec<Rule>,
+    },
     /// The group of digests that says.
-    Duplicates { group: u32 },
+    Duplicates {
+        group: u32,
+    },
     Rows,
 }
 
@@ -233,7 +244,12 @@ mod tests {
         assert!(Quantity::percent(u64::MAX, u64::MAX).holds(&[Bound::Be(d(100, 0))]));
         assert!(!Quantity::percent(u64::MAX - 1, u64::MAX).holds(&[Bound::Be(d(100, 0))]));
         let five = Quantity::Ratio(5, 1);
-        assert!(five.holds(&[Bound::Between(d(5, 0), d(50, 1)), Bound::NotBetween(d(51, 1), d(6, 0)), Bound::NotBe(d(51, 1)), Bound::GreaterOrEqualTo(d(500, 2))]));
+        assert!(five.holds(&[
+            Bound::Between(d(5, 0), d(50, 1)),
+            Bound::NotBetween(d(51, 1), d(6, 0)),
+            Bound::NotBe(d(51, 1)),
+            Bound::GreaterOrEqualTo(d(500, 2))
+        ]));
         assert!(!five.holds(&[Bound::NotBetween(d(5, 0), d(6, 0))]));
         assert!(Quantity::Decimal(d(-150, 2)).holds(&[Bound::Be(d(-15, 1))]));
         assert!(Quantity::Float(0.3).holds(&[Bound::Be(d(3, 1))]));
@@ -251,7 +267,10 @@ mod tests {
 
     #[test]
     fn bounds_are_shown_as_written() {
-        assert_eq!(wanted(&[Bound::LessThan(d(5, 1)), Bound::Between(d(-1, 0), d(5, 2))], true), "mustBeLessThan 0.5 percent, mustBeBetween -1 and 0.05 percent");
+        assert_eq!(
+            wanted(&[Bound::LessThan(d(5, 1)), Bound::Between(d(-1, 0), d(5, 2))], true),
+            "mustBeLessThan 0.5 percent, mustBeBetween -1 and 0.05 percent"
+        );
         assert_eq!(wanted(&[Bound::Be(d(0, 0))], false), "mustBe 0");
     }
 }

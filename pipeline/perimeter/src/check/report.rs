@@ -43,7 +43,8 @@ impl Report {
     pub fn text(&self) -> String {
         let rule_width = self.rules.iter().map(|r| width(&r.rule)).chain(self.verdicts.iter().map(|v| width(&v.rule))).max().unwrap_or(0).max("rejected".len());
         let line = |rule: &str, rows: u64, first: &str| {
-            let line = format!("{}{}  {rows:>12}  {:>8.4}%  {first}", shown(rule), " ".repeat(rule_width.saturating_sub(width(rule))), share(rows, self.rows_read));
+            let line =
+                format!("{}{}  {rows:>12}  {:>8.4}%  {first}", shown(rule), " ".repeat(rule_width.saturating_sub(width(rule))), share(rows, self.rows_read));
             format!("{}\n", line.trim_end())
         };
         let mut text = format!("{:rule_width$}  {:>12}  {:>9}  first\n", "rule", "rows", "share");

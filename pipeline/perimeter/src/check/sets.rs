@@ -123,6 +123,5 @@ pub trait Observe {
     fn batch(&mut self, observed: &Observed<'_>) -> Result<()>;
 }
 
-
 #[cfg(test)]
 mod tests;

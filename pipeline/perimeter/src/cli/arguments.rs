@@ -63,10 +63,13 @@ pub(super) enum Command {
         /// The job file
         job: PathBuf,
     },
-    /// Check contract and data; writes nothing
+    /// Check contract and data; writes nothing but, if asked, quarantine
     Check {
         /// The job file
         job: PathBuf,
+        /// Put rejected rows into the job's quarantine, as a run would
+        #[arg(long)]
+        quarantine: bool,
     },
     /// Show how a shard is built, without its values
     Inspect {

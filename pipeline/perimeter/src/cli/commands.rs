@@ -2,7 +2,7 @@
 use super::arguments::{Cli, Command, FileKind, Global, Quarantine, Schema};
 use super::progress::Drawn;
 use super::{keys, reveal};
-use crate::engine::scan::Tally;
+use crate::engine::tally::Tally;
 use crate::error::Error;
 use crate::plan::{self, Plan};
 use crate::run::{self, Services};
@@ -39,7 +39,7 @@ pub(super) fn execute(cli: Cli, runtime: &Runtime) -> Done {
         match command {
             Command::Run { job } => run(&global, &job).await,
             Command::Plan { job } => plan(&global, &job).await,
-            Command::Check { job } => check(&global, &job).await,
+            Command::Check { job, quarantine } => check(&global, &job, quarantine).await,
             Command::Inspect { shard } => inspect(&global, shard).await,
             Command::Verify { manifest } => verify(&global, manifest).await,
             Command::Keys(command) => keys::execute(&global, command).await,
@@ -113,17 +113,29 @@ async fn plan(global: &Global, job: &Path) -> Done {
     if global.json { result_json(&plan::explain::json(&planned)) } else { result(&plan::explain::text(&planned)) }
 }
 
-async fn check(global: &Global, job: &Path) -> Done {
+async fn check(global: &Global, job: &Path, quarantine: bool) -> Done {
     let services = Services::new(global.limits());
     let drawn = Drawn::new(Arc::clone(&services.progress), global.json);
     let planned = planned(global, job, &services).await?;
-    let tally = run::check(&planned, &services).await;
-    drop(drawn);
-    let tally = tally?;
-    if global.json {
-        result_json(&check_json(&planned, &tally))?
+    let checked = if quarantine {
+        run::check_and_quarantine(&planned, &services).await.map(|(tally, folder)| (tally, Some(folder)))
     } else {
-        result(&tally.report(&planned).text())?
+        run::check(&planned, &services).await.map(|tally| (tally, None))
+    };
+    drop(drawn);
+    let (tally, quarantined) = checked?;
+    let quarantined = quarantined.filter(|_| tally.rows_rejected > 0);
+    if global.json {
+        let mut report = check_json(&planned, &tally);
+        if let Some(folder) = quarantined {
+            report["quarantine"] = folder.0.into();
+        }
+        result_json(&report)?;
+    } else {
+        result(&tally.report(&planned).text())?;
+        if let Some(folder) = quarantined {
+            say(&format!("rejected rows are in {}\n", folder.0));
+        }
     }
     Ok(run::gate(&planned, &tally)?)
 }

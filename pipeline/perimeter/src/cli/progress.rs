@@ -56,14 +56,17 @@ fn bar(progress: &Progress, stop: &AtomicBool) {
     bar.finish_and_clear();
 }
 
-/// One line when a stage begins, and one every ten seconds within it.
+/// What is over sooner needs no progress.
+const SILENT: Duration = Duration::from_secs(1);
+
+/// One line when a stage begins, and one every ten seconds within it; none in the first second.
 fn lines(progress: &Progress, stop: &AtomicBool) {
     let started = Instant::now();
     let mut last: Option<(Stage, Instant)> = None;
     while !stop.load(Ordering::Relaxed) {
         let stage = progress.stage();
         let due = last.is_none_or(|(said, at)| said != stage || at.elapsed() >= Duration::from_secs(10));
-        if due && !matches!(stage, Stage::Plan | Stage::Done) {
+        if due && started.elapsed() >= SILENT && !matches!(stage, Stage::Plan | Stage::Done) {
             let _ = writeln!(io::stderr(), "{:>6}: {} after {:.1} s", stage.name(), say(progress, started), started.elapsed().as_secs_f64());
             last = Some((stage, Instant::now()));
         }

@@ -102,9 +102,9 @@ impl Gather {
     fn sort(&self, context: &SessionContext, limits: &Limits) -> EngineResult<()> {
         let partitions = (limits.pool_bytes() / SORT_BYTES).clamp(1, limits.threads.max(1));
         let (senders, receivers): (Vec<_>, Vec<_>) = (0..partitions).map(|_| channel(4)).unzip();
-        let streams = receivers.into_iter().map(|receiver| {
-            Arc::new(Incoming { schema: Arc::clone(&self.schema), batches: Mutex::new(Some(receiver)) }) as Arc<dyn PartitionStream>
-        });
+        let streams = receivers
+            .into_iter()
+            .map(|receiver| Arc::new(Incoming { schema: Arc::clone(&self.schema), batches: Mutex::new(Some(receiver)) }) as Arc<dyn PartitionStream>);
         let source = StreamingTableExec::try_new(Arc::clone(&self.schema), streams.collect(), None, None, false, None)?;
         let ascending = SortOptions { descending: false, nulls_first: false };
         let order = LexOrdering::from([PhysicalSortExpr { expr: Arc::new(Column::new("record", 0)), options: ascending }]);
@@ -236,14 +236,18 @@ impl Records {
     /// # Errors
     /// The sort has failed; [`Gather::finish`] says why.
     pub fn flush(&mut self) -> Result<()> {
-        (0..self.buffers.len()).filter(|at| self.buffers.get(*at).is_some_and(|b| !b.is_empty())).collect::<Vec<_>>().into_iter().try_for_each(|at| self.send(at))
+        (0..self.buffers.len())
+            .filter(|at| self.buffers.get(*at).is_some_and(|b| !b.is_empty()))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .try_for_each(|at| self.send(at))
     }
 }
 
 impl DigestSink for Records {
     fn push(&mut self, digest: u128, record: &[u8]) -> Result<()> {
         // The high half, as a fraction of the partitions.
-        let partition = usize::try_from((digest >> 64) * self.buffers.len() as u128 >> 64).unwrap_or(0);
+        let partition = usize::try_from(((digest >> 64) * self.buffers.len() as u128) >> 64).unwrap_or(0);
         let Some(buffer) = self.buffers.get_mut(partition) else { return Ok(()) };
         buffer.extend_from_slice(record);
         if buffer.len() >= BATCH_RECORDS * record.len() { self.send(partition) } else { Ok(()) }
@@ -304,11 +308,9 @@ mod tests {
     /// The rules of one source with `count` unique columns.
     fn rules(count: usize) -> Arc<JobRules> {
         let mut schema = ContractSchema::new("t", (0..count).map(|at| Column::new(format!("c{at}"), ContractType::Int64)).collect());
-        schema.rules = (0..count)
-            .map(|at| SetRule { code: format!("c{at}.unique"), check: SetCheck::Unique { columns: vec![at] }, span: Span::default() })
-            .collect();
-        let source =
-            Source { name: "t".into(), uri: Uri("/x".into()), format: Format::Parquet, schema, drift: Drift::Refuse, span: Span::default() };
+        schema.rules =
+            (0..count).map(|at| SetRule { code: format!("c{at}.unique"), check: SetCheck::Unique { columns: vec![at] }, span: Span::default() }).collect();
+        let source = Source { name: "t".into(), uri: Uri("/x".into()), format: Format::Parquet, schema, drift: Drift::Refuse, span: Span::default() };
         Arc::new(JobRules { sources: Vec::new(), sets: SetPlan::new(&[source]).unwrap(), queries: Vec::new() })
     }
 

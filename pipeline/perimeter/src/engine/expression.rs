@@ -123,7 +123,9 @@ pub(super) fn allowed(expr: &Expr) -> Result<(), String> {
             Expr::ScalarFunction(call) => Some(format!("the function {}", call.func.name())),
             Expr::AggregateFunction(call) => Some(format!("the aggregate {}", call.func.name())),
             Expr::WindowFunction(_) => Some("a window function".to_owned()),
-            Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_) | Expr::OuterReferenceColumn(..) => Some("a subquery".to_owned()),
+            Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_) | Expr::OuterReferenceColumn(..) => {
+                Some("a subquery".to_owned())
+            }
             Expr::Placeholder(_) | Expr::ScalarVariable(..) => Some("a variable".to_owned()),
             _ => Some("this kind of expression".to_owned()),
         };

@@ -224,11 +224,13 @@ async fn answer(query: &DatasetQuery, plan: &Plan, services: &Services, name: &s
     let fail = |error: datafusion::common::DataFusionError| match failure.take() {
         Some(error) => error,
         None => match FirstFailure::default().explain(&error) {
-            crate::error::Error::Failed(sorted) if sorted.code.starts_with("prepare-") => {
-                Failure::new(Culprit::Data, "query-failed", format!("the query of `{name}` fails on a row: a cast, an overflow or a division that the data does not allow"))
-                    .help("use TRY_CAST or a CASE around it; the engine's own message quotes cell values and is not shown")
-                    .into()
-            }
+            crate::error::Error::Failed(sorted) if sorted.code.starts_with("prepare-") => Failure::new(
+                Culprit::Data,
+                "query-failed",
+                format!("the query of `{name}` fails on a row: a cast, an overflow or a division that the data does not allow"),
+            )
+            .help("use TRY_CAST or a CASE around it; the engine's own message quotes cell values and is not shown")
+            .into(),
             error => error,
         },
     };

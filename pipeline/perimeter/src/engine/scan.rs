@@ -5,12 +5,10 @@
 use super::digests::{Gather, Records};
 use super::failure::FirstFailure;
 use super::rules::JobRules;
-use crate::check::metric::Verdict;
-use crate::check::report::{POSITIONS, Position, Report, RuleRows};
+use super::tally::Tally;
 use crate::check::sets::{Observe, UnitObserver, Violations};
 use crate::error::{Culprit, Error, Failure, Result};
-use crate::keys::Keys;
-use crate::plan::Plan;
+use crate::plan::{Input, Plan};
 use crate::progress::Progress;
 use crate::quarantine::QuarantineWriter;
 use crate::read::{self, Accept, Ingest, InputFile, Rejected, Unit, UnitRules, UnitTally};
@@ -30,6 +28,7 @@ use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use datafusion::prelude::SessionContext;
 use perimeter_contract::job::{Source, Uri};
+use perimeter_pseudonym::RootKey;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -39,10 +38,8 @@ use std::sync::{Arc, Condvar, Mutex};
 /// Where the rejected rows of a run go: one sealed file per unit that has any.
 #[derive(Clone, Debug)]
 pub struct Quarantined {
-    /// The run's opened keys.
-    pub keys: Arc<Keys>,
-    /// The key name that seals.
-    pub key: String,
+    /// The key that seals.
+    pub root: Arc<RootKey>,
     /// The job's quarantine folder.
     pub folder: Uri,
     /// The run's folder below it.
@@ -112,12 +109,14 @@ pub struct Pass {
     violations: Option<Arc<Violations>>,
     /// Rows are counted and digested.
     gather: Option<Arc<Gather>>,
+    /// Another pass shows its rows to the user; this one shows bytes alone.
+    ahead: bool,
 }
 
 impl Pass {
     /// Gives the clean rows of a source: those that break no rule of their own.
     pub fn clean(rules: &Arc<JobRules>, source: usize) -> Self {
-        Self { rules: Arc::clone(rules), source, expressions: false, violations: None, gather: None }
+        Self { rules: Arc::clone(rules), source, expressions: false, violations: None, gather: None, ahead: true }
     }
 }
 
@@ -128,6 +127,8 @@ pub struct Passes {
     pub violations: Option<Arc<Violations>>,
     /// Who counts and digests.
     pub gather: Option<Arc<Gather>>,
+    /// It comes before the pass whose rows the user sees.
+    pub ahead: bool,
 }
 
 impl CheckedSource {
@@ -158,8 +159,8 @@ impl CheckedSource {
             .quarantine
             .as_ref()
             .filter(|_| counts)
-            .map(|to| -> Result<_> { Ok(QuarantineWriter::new(&self.stores, to.keys.root(&to.key)?, &to.folder, &to.run_id, &self.source.name, number)) });
-        let mut unit = UnitSink { counts, emit, quarantine: quarantine.transpose()?, progress: &self.progress };
+            .map(|to| QuarantineWriter::new(&self.stores, &to.root, &to.folder, &to.run_id, &self.source.name, number));
+        let mut unit = UnitSink { shows: counts && !self.pass.ahead, emit, quarantine, progress: &self.progress };
         let ingest = Ingest { stores: &self.stores, source: &self.source, files: &self.files, projection, batch_rows: self.batch_rows };
         let tally = self.ingest_with(&ingest, number, counts, &mut unit).and_then(|tally| {
             if let Some(writer) = unit.quarantine.take() {
@@ -181,7 +182,7 @@ impl CheckedSource {
 
     /// Reads a unit by the rules of this pass.
     fn ingest_with(&self, ingest: &Ingest<'_>, number: usize, counts: bool, accept: &mut dyn Accept) -> Result<UnitTally> {
-        let Pass { rules, source, expressions, violations, gather } = &self.pass;
+        let Pass { rules, source, expressions, violations, gather, .. } = &self.pass;
         let (unit, own) = (&self.units[number], &rules.sources[*source]);
         let gather = gather.as_ref().filter(|_| counts && rules.sets.looks_at(*source));
         let mut records: Option<Records> = gather.map(|gather| gather.sink());
@@ -223,7 +224,8 @@ impl CheckedSource {
 }
 
 struct UnitSink<'a> {
-    counts: bool,
+    /// The user sees its rows.
+    shows: bool,
     emit: &'a mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
     quarantine: Option<QuarantineWriter<'a>>,
     progress: &'a Progress,
@@ -231,14 +233,14 @@ struct UnitSink<'a> {
 
 impl Accept for UnitSink<'_> {
     fn batch(&mut self, batch: RecordBatch) -> ControlFlow<()> {
-        if self.counts {
+        if self.shows {
             self.progress.add_rows(batch.num_rows() as u64);
         }
         (self.emit)(batch)
     }
 
     fn rejected(&mut self, record: &Rejected<'_>) -> Result<()> {
-        if self.counts {
+        if self.shows {
             self.progress.add_rejected(1);
         }
         self.quarantine.as_mut().map_or(Ok(()), |writer| writer.push(record))
@@ -346,101 +348,45 @@ pub struct Checked {
     pub(crate) failure: FirstFailure,
 }
 
-/// What reading and checking found, over all sources.
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// Rows of every file of every source, by source and file.
-    pub file_rows: Vec<Vec<u64>>,
-    /// All rows.
-    pub rows_read: u64,
-    /// Rows that broke a rule.
-    pub rows_rejected: u64,
-    /// By `source.column.rule`; a row counts once for each rule that it breaks.
-    pub rejections: BTreeMap<String, u64>,
-    /// By source, file and `column.rule`.
-    pub file_rejections: Vec<Vec<BTreeMap<String, u64>>>,
-    /// By `source.column.rule`: source, file and record of the first, ascending.
-    pub first: BTreeMap<String, Vec<(usize, usize, u64)>>,
-    /// What the rules about datasets say.
-    pub verdicts: Vec<Verdict>,
-}
-
-impl Tally {
-    /// The share of rows that broke a rule; 0 without rows.
-    pub fn rejected_fraction(&self) -> f64 {
-        if self.rows_read == 0 { 0.0 } else { self.rows_rejected as f64 / self.rows_read as f64 }
-    }
-
-    fn count(&mut self, source: &str, place: (usize, usize), code: &str, rows: u64, first: &[u64]) {
-        let full = format!("{source}.{code}");
-        if let Some(file) = self.file_rejections.get_mut(place.0).and_then(|files| files.get_mut(place.1)) {
-            *file.entry(code.to_owned()).or_default() += rows;
-        }
-        let positions = self.first.entry(full.clone()).or_default();
-        positions.extend(first.iter().map(|record| (place.0, place.1, *record)));
-        positions.sort_unstable();
-        positions.truncate(POSITIONS);
-        *self.rejections.entry(full).or_default() += rows;
-    }
-
-    /// Adds what a pass has found about sets to what the same pass has counted.
-    pub(crate) fn add_violations(&mut self, plan: &Plan, violations: &Violations) {
-        for (source, file, broken) in violations.files() {
-            let Some(of) = plan.contract.job.sources.get(source) else { continue };
-            for (rule, rows, first) in broken.by_rule(POSITIONS) {
-                if let Some(rule) = of.schema.rules.get(rule) {
-                    self.count(&of.name, (source, file), &rule.code, rows, &first);
-                }
-            }
-            self.rows_rejected += broken.newly_rejected();
-        }
-    }
-
-    /// For people and machines.
-    pub fn report(&self, plan: &Plan) -> Report {
-        let position = |(source, file, record): &(usize, usize, u64)| {
-            let file = plan.inputs.get(*source).and_then(|input| input.files.get(*file));
-            Position { file: file.map(|file| file.label.clone()).unwrap_or_default(), record: *record }
-        };
-        let rules = self.rejections.iter().map(|(rule, rows)| RuleRows {
-            rule: rule.clone(),
-            rows: *rows,
-            first: self.first.get(rule).map(|first| first.iter().map(position).collect()).unwrap_or_default(),
-        });
-        Report { rules: rules.collect(), rows_read: self.rows_read, rows_rejected: self.rows_rejected, verdicts: self.verdicts.clone() }
-    }
-}
-
 impl Checked {
-    /// Registers every source of the plan as a table, to be read as planned.
-    ///
-    /// # Errors
-    /// A source's name cannot be a table's.
-    pub fn register(plan: &Plan, context: &SessionContext, services: &Services, quarantine: Option<&Quarantined>, passes: &Passes) -> Result<Self> {
+    /// Every source of the plan, to be read as planned.
+    pub fn new(plan: &Plan, services: &Services, quarantine: Option<&Quarantined>, passes: &Passes) -> Self {
         let failure = FirstFailure::default();
-        let mut sources = Vec::with_capacity(plan.inputs.len());
-        for (index, (source, input)) in plan.contract.job.sources.iter().zip(&plan.inputs).enumerate() {
+        let source = |(index, (source, input)): (usize, (&Source, &Input))| {
+            let pass = Pass {
+                rules: Arc::clone(&plan.rules),
+                source: index,
+                expressions: true,
+                violations: passes.violations.clone(),
+                gather: passes.gather.clone(),
+                ahead: passes.ahead,
+            };
             let reading = Reading {
                 stores: Arc::clone(&services.stores),
                 batch_rows: services.limits.batch_rows,
                 quarantine: quarantine.cloned(),
                 failure: failure.clone(),
                 progress: Arc::clone(&services.progress),
-                pass: Pass {
-                    rules: Arc::clone(&plan.rules),
-                    source: index,
-                    expressions: true,
-                    violations: passes.violations.clone(),
-                    gather: passes.gather.clone(),
-                },
+                pass,
             };
-            let checked = CheckedSource::new(source.clone(), input.files.clone(), input.units.clone(), reading);
+            CheckedSource::new(source.clone(), input.files.clone(), input.units.clone(), reading)
+        };
+        let sources = plan.contract.job.sources.iter().zip(&plan.inputs).enumerate().map(source).collect();
+        Self { sources, failure }
+    }
+
+    /// As [`Checked::new`], and registers every source as a table.
+    ///
+    /// # Errors
+    /// A source's name cannot be a table's.
+    pub fn register(plan: &Plan, context: &SessionContext, services: &Services, quarantine: Option<&Quarantined>, passes: &Passes) -> Result<Self> {
+        let all = Self::new(plan, services, quarantine, passes);
+        for checked in &all.sources {
             context
-                .register_table(TableReference::bare(source.name.as_str()), Arc::new(CheckedTable(Arc::clone(&checked))))
-                .map_err(|error| failure.explain(&error))?;
-            sources.push(checked);
+                .register_table(TableReference::bare(checked.source.name.as_str()), Arc::new(CheckedTable(Arc::clone(checked))))
+                .map_err(|error| all.failure.explain(&error))?;
         }
-        Ok(Self { sources, failure })
+        Ok(all)
     }
 
     /// Reads what the query did not touch and adds everything up. Call it from a blocking thread, after the query.
@@ -467,10 +413,7 @@ impl Checked {
         if let Some((_, error)) = errors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).pop_first() {
             return Err(error);
         }
-        let mut tally = Tally {
-            file_rejections: self.sources.iter().map(|source| vec![BTreeMap::new(); source.files.len()]).collect(),
-            ..Tally::default()
-        };
+        let mut tally = Tally { file_rejections: self.sources.iter().map(|source| vec![BTreeMap::new(); source.files.len()]).collect(), ..Tally::default() };
         for (index, source) in self.sources.iter().enumerate() {
             let mut file_rows = vec![0; source.files.len()];
             let name = source.source.name.as_str();

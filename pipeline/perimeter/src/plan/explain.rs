@@ -2,11 +2,12 @@
 use super::decide::JoinDomain;
 use super::format::Verdict;
 use super::{Plan, PlannedColumn};
+use crate::check::metric::wanted;
 use crate::read::Part;
 use datafusion::arrow::datatypes::DataType;
 use perimeter_contract::job::{Overflow, Provider};
 use perimeter_contract::policy::{Alphabet, BucketRange, Invalid, Nulls, TokenEncoding, Transform};
-use perimeter_contract::schema::Decimal;
+use perimeter_contract::schema::{Decimal, Metric, MetricUnit, Schema, SetCheck};
 use perimeter_pseudonym::transform::collision_odds;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -40,6 +41,36 @@ fn describe(plan: &Plan, column: &PlannedColumn) -> Value {
         "joinDomain": decision.transform.key().map(|_| decision.join_domain.label()),
         "context": column.context.map(|context| plan.columns[context].name.clone()),
         "usedBy": used_by(plan, column),
+    })
+}
+
+/// Rules of a contract about more than one value, and what each says.
+fn rules(schema: &Schema) -> impl Iterator<Item = (&str, String)> {
+    let name = |column: &usize| schema.columns.get(*column).map_or("?", |column| column.name.as_str());
+    let names = move |columns: &[usize]| columns.iter().map(name).collect::<Vec<_>>().join(", ");
+    schema.rules.iter().map(move |rule| {
+        let says = match &rule.check {
+            SetCheck::Unique { columns } => format!("rejects every row that shares {} with another", names(columns)),
+            SetCheck::References { columns, dataset, to } => format!("rejects rows whose {} is not among {} of {dataset}", names(columns), to.join(", ")),
+            SetCheck::Monotonic { column, per, strict } => {
+                let per = if per.is_empty() { String::new() } else { format!(" within {}", names(per)) };
+                let back = if *strict { "does not go on" } else { "goes back" };
+                format!("rejects rows whose {} {back}{per}", name(column))
+            }
+            SetCheck::Expression { sql } => format!("rejects rows unless {sql}"),
+            SetCheck::Metric { metric, unit, bounds } => {
+                let wanted = wanted(bounds, *unit == MetricUnit::Percent && !matches!(metric, Metric::RowCount));
+                match metric {
+                    Metric::NullValues { column } => format!("nullValues of {} {wanted}", name(column)),
+                    Metric::MissingValues { column, .. } => format!("missingValues of {} {wanted}", name(column)),
+                    Metric::InvalidValues { column, .. } => format!("invalidValues of {} {wanted}", name(column)),
+                    Metric::DuplicateValues { columns } => format!("duplicateValues of {} {wanted}", names(columns)),
+                    Metric::RowCount => format!("rowCount {wanted}"),
+                }
+            }
+            SetCheck::Sql { query, bounds } => format!("{} {}", query.split_whitespace().collect::<Vec<_>>().join(" "), wanted(bounds, false)),
+        };
+        (rule.code.as_str(), says)
     })
 }
 
@@ -227,6 +258,7 @@ pub fn json(plan: &Plan) -> Value {
                 "bytes": input.files.iter().map(|file| file.size_bytes).sum::<u64>(),
                 "units": input.units.len(),
                 "addedColumns": input.added,
+                "rules": rules(&source.schema).map(|(rule, says)| json!({"rule": rule, "says": says})).collect::<Vec<_>>(),
                 "wholeFileUnits": input.units.iter().filter(|unit| matches!(unit.part, Part::Whole)).count(),
             })
         })
@@ -289,6 +321,13 @@ pub fn text(plan: &Plan) -> String {
         if !input.added.is_empty() {
             let names: String = input.added.join(", ").chars().map(|c| if super::is_deceptive(c) { char::REPLACEMENT_CHARACTER } else { c }).collect();
             let _ = writeln!(out, "          drift: not in the contract, and not read: {names}");
+        }
+    }
+    for source in &job.sources {
+        for (rule, says) in rules(&source.schema) {
+            let shown: String =
+                format!("{}.{rule}: {says}", source.name).chars().map(|c| if super::is_deceptive(c) { char::REPLACEMENT_CHARACTER } else { c }).collect();
+            let _ = writeln!(out, "rule      {shown}");
         }
     }
     for name in plan.key_names() {

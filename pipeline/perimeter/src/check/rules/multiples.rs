@@ -18,7 +18,9 @@ fn divide(multiple: u128, power: i32) -> Option<u128> {
         return Some(power.and_then(|power| multiple.checked_mul(power)).unwrap_or(u128::MAX));
     }
     // `v * 10^n` is a multiple of `m` exactly when `v` is one of `m / gcd(m, 10^n)`.
-    let strip = |value: u128, prime: u128| (0..power.unsigned_abs()).try_fold(value, |v, _| if v.is_multiple_of(prime) { Ok(v / prime) } else { Err(v) }).unwrap_or_else(|v| v);
+    let strip = |value: u128, prime: u128| {
+        (0..power.unsigned_abs()).try_fold(value, |v, _| if v.is_multiple_of(prime) { Ok(v / prime) } else { Err(v) }).unwrap_or_else(|v| v)
+    };
     Some(strip(strip(multiple, 2), 5))
 }
 
@@ -88,9 +90,16 @@ mod tests {
     #[test]
     fn decimals_of_any_scale_are_multiples_or_not() {
         // 0.05 of scale 2, 3 and 1; 2.50 of scale 0; 100 of scale 0 and 2.
-        for (multiple, scale, divisor_of_value) in
-            [(decimal(5, 2), 2, 5), (decimal(5, 2), 3, 50), (decimal(5, 2), 1, 1), (decimal(250, 2), 0, 5), (decimal(100, 0), 0, 100), (decimal(1, 0), 2, 100), (decimal(-3, 0), 0, 3), (decimal(15, 1), 0, 3)]
-        {
+        for (multiple, scale, divisor_of_value) in [
+            (decimal(5, 2), 2, 5),
+            (decimal(5, 2), 3, 50),
+            (decimal(5, 2), 1, 1),
+            (decimal(250, 2), 0, 5),
+            (decimal(100, 0), 0, 100),
+            (decimal(1, 0), 2, 100),
+            (decimal(-3, 0), 0, 3),
+            (decimal(15, 1), 0, 3),
+        ] {
             assert_eq!(divisor(&multiple, scale), Some(divisor_of_value), "{multiple:?} at scale {scale}");
         }
         assert_eq!(divisor(&decimal(0, 0), 2), None);

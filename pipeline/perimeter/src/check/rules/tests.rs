@@ -1,7 +1,7 @@
 //! Rules over arrays built by hand: every type that a rule can meet.
 use super::super::{Broken, Checker, arrow_type};
 use arrow::array::{
-    Array, ArrayRef, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, Int64Builder, ListArray, ListBuilder, StringBuilder, StringArray,
+    Array, ArrayRef, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, Int64Builder, ListArray, ListBuilder, StringArray, StringBuilder,
     Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use perimeter_contract::schema::{Check, Column, DataType, DateFormat, Decimal, Schema, TimeBound, ValueRule, Zone};
@@ -64,7 +64,8 @@ fn multiples_are_exact() {
     let longs: ArrayRef = Arc::new(Int64Array::from(vec![i64::MIN, i64::MAX]));
     assert_eq!(rows(DataType::Int64, of(2, 0), longs), [1]);
     let decimal = DataType::Decimal { precision: 38, scale: 2 };
-    let cents: ArrayRef = Arc::new(Decimal128Array::from(vec![Some(105), Some(110), Some(i128::MIN / 4 * 2), Some(1), None]).with_precision_and_scale(38, 2).unwrap());
+    let cents: ArrayRef =
+        Arc::new(Decimal128Array::from(vec![Some(105), Some(110), Some(i128::MIN / 4 * 2), Some(1), None]).with_precision_and_scale(38, 2).unwrap());
     assert_eq!(rows(decimal.clone(), of(5, 2), cents.clone()), [2, 3]);
     assert_eq!(rows(decimal.clone(), of(1, 3), cents.clone()), [] as [u32; 0]);
     assert_eq!(rows(decimal, of(i128::MAX, 0), cents), [0, 1, 2, 3]);

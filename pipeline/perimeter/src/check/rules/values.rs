@@ -14,7 +14,10 @@ pub(in crate::check) enum Values {
     /// Integers, unscaled decimals, days, microseconds.
     Integers(HashSet<i128, FixedState>),
     Floats(Vec<f64>),
-    Booleans { holds_true: bool, holds_false: bool },
+    Booleans {
+        holds_true: bool,
+        holds_false: bool,
+    },
 }
 
 impl Values {

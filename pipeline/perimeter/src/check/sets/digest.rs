@@ -5,9 +5,7 @@
 //! NaNs. Texts are compared byte by byte.
 use crate::error::{Culprit, Failure, Result};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, PrimitiveArray, StringArray};
-use arrow::datatypes::{
-    DataType as ArrowType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, Time64MicrosecondType, TimestampMicrosecondType,
-};
+use arrow::datatypes::{DataType as ArrowType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, Time64MicrosecondType, TimestampMicrosecondType};
 use highway::{HighwayHash, HighwayHasher, Key};
 use perimeter_contract::schema::{DataType, Zone};
 use rand::TryRngCore;

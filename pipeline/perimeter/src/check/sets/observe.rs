@@ -64,9 +64,7 @@ impl<'a> UnitObserver<'a> {
     }
 
     fn digests(&mut self, key: &Key, observed: &Observed<'_>) -> Result<()> {
-        let array = |column: &usize| -> Result<&ArrayRef> {
-            Ok(&observed.columns.get(*column).copied().flatten().ok_or_else(not_read)?.array)
-        };
+        let array = |column: &usize| -> Result<&ArrayRef> { Ok(&observed.columns.get(*column).copied().flatten().ok_or_else(not_read)?.array) };
         let columns = key.columns.iter().map(array).collect::<Result<Vec<_>>>()?;
         let value = key.value.as_ref().map(array).transpose()?;
         let cells = columns.iter().map(|array| Cells::of(array)).collect::<Option<Vec<_>>>().ok_or_else(not_read)?;

@@ -29,7 +29,9 @@ pub(super) struct Group {
 pub(super) enum GroupKind {
     Unique,
     References,
-    Monotonic { strict: bool },
+    Monotonic {
+        strict: bool,
+    },
     /// Counts and rejects nothing.
     Duplicates,
 }
@@ -83,7 +85,8 @@ impl SetPlan {
                 let parents: Vec<usize> = (0..sources.len()).filter(|at| sources.get(*at).is_some_and(|s| s.schema.name == *dataset)).collect();
                 if parents.is_empty() {
                     let message = format!("`{}` refers to `{dataset}`, and no source of the job has a contract of that name", rule.code);
-                    return Err(Diagnostic::new("unknown-reference", rule.span, message).help("add the dataset to the job's sources, or take the reference out of the contract"));
+                    return Err(Diagnostic::new("unknown-reference", rule.span, message)
+                        .help("add the dataset to the job's sources, or take the reference out of the contract"));
                 }
                 let group = self.group(source, number, GroupKind::References, columns.clone(), None);
                 for parent in parents {
@@ -92,7 +95,9 @@ impl SetPlan {
                 }
             }
             SetCheck::Monotonic { column, per, strict } => {
-                comparable(schema, per, rule)?;
+                if !per.is_empty() {
+                    comparable(schema, per, rule)?;
+                }
                 if !comparable(schema, &[*column], rule)?.iter().all(|kind| kind.is_ordered()) {
                     return Err(not_applicable(rule, "only numbers, dates, times and timestamps can go back"));
                 }
@@ -176,18 +181,26 @@ fn not_applicable(rule: &SetRule, why: &str) -> Diagnostic {
 }
 
 fn comparable(schema: &Schema, columns: &[usize], rule: &SetRule) -> Result<Vec<Kind>, Diagnostic> {
+    if columns.is_empty() {
+        return Err(not_applicable(rule, "it names no column"));
+    }
     let kind = |column: &usize| schema.columns.get(*column).and_then(|column| Kind::of(&column.data_type));
     columns.iter().map(kind).collect::<Option<_>>().ok_or_else(|| not_applicable(rule, "arrays are not compared with each other"))
 }
 
 fn resolve(parent: &Source, to: &[String], kinds: &[Kind], rule: &SetRule) -> Result<Vec<usize>, Diagnostic> {
-    let refuse = |message: String| Diagnostic::new("unknown-reference", rule.span, message).help("a reference names columns of the other contract, one for each of its own, of the same kind");
+    let refuse = |message: String| {
+        Diagnostic::new("unknown-reference", rule.span, message)
+            .help("a reference names columns of the other contract, one for each of its own, of the same kind")
+    };
     if to.len() != kinds.len() || to.is_empty() {
         return Err(refuse(format!("`{}` has {} columns and refers to {}", rule.code, kinds.len(), to.len())));
     }
     let find = |(name, kind): (&String, &Kind)| {
         let at = parent.schema.columns.iter().position(|column| column.name == *name);
-        let found = at.and_then(|at| parent.schema.columns.get(at)).ok_or_else(|| refuse(format!("`{}` refers to `{}.{name}`, which is not there", rule.code, parent.schema.name)))?;
+        let found = at
+            .and_then(|at| parent.schema.columns.get(at))
+            .ok_or_else(|| refuse(format!("`{}` refers to `{}.{name}`, which is not there", rule.code, parent.schema.name)))?;
         if Kind::of(&found.data_type) != Some(*kind) {
             return Err(refuse(format!("`{}` refers to `{}.{name}`, whose type is another one", rule.code, parent.schema.name)));
         }

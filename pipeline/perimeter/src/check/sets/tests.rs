@@ -97,8 +97,19 @@ fn texts_do_not_run_together() {
 #[test]
 fn floats_go_back_or_not() {
     let monotonic = |strict| source("t", &[DataType::Float64], vec![SetCheck::Monotonic { column: 0, per: vec![], strict }]);
-    let floats: ArrayRef =
-        Arc::new(Float64Array::from(vec![Some(f64::NEG_INFINITY), Some(-1e300), Some(-1.5), Some(-2.0), Some(-0.0), Some(0.0), None, Some(f64::NAN), Some(5e-324), Some(f64::INFINITY), Some(1.0)]));
+    let floats: ArrayRef = Arc::new(Float64Array::from(vec![
+        Some(f64::NEG_INFINITY),
+        Some(-1e300),
+        Some(-1.5),
+        Some(-2.0),
+        Some(-0.0),
+        Some(0.0),
+        None,
+        Some(f64::NAN),
+        Some(5e-324),
+        Some(f64::INFINITY),
+        Some(1.0),
+    ]));
     assert_eq!(found(&[monotonic(false)], &[vec![floats.clone()]]).0, [(0, 4), (0, 8), (0, 11)], "NaN stands nowhere, and is rejected");
     assert_eq!(found(&[monotonic(true)], &[vec![floats]]).0, [(0, 4), (0, 6), (0, 8), (0, 11)]);
     let ends = decimals(vec![1 - 10i128.pow(38), 10i128.pow(38) - 1, 0], 0);
@@ -108,7 +119,9 @@ fn floats_go_back_or_not() {
 
 #[test]
 fn what_is_sorted_holds_no_value_and_is_new_in_every_run() {
-    let plan = SetPlan::new(&[source("t", &[DataType::String, DataType::Int64], vec![unique(&[0]), SetCheck::Monotonic { column: 1, per: vec![0], strict: false }])]).unwrap();
+    let plan =
+        SetPlan::new(&[source("t", &[DataType::String, DataType::Int64], vec![unique(&[0]), SetCheck::Monotonic { column: 1, per: vec![0], strict: false }])])
+            .unwrap();
     let columns: Vec<_> = [
         Arc::new(StringArray::from(vec!["52998224725", "52998224725"])) as ArrayRef,
         Arc::new(arrow::array::Int64Array::from(vec![0x1122_3344_5566_7788, 0x1122_3344_5566_7788])),

@@ -60,11 +60,11 @@ impl Records {
 
     /// How many of these are not in `other`.
     fn len_without(&self, other: &Self) -> u64 {
-        let left = |(piece, words): (&u64, &Box<[u64; WORDS]>)| {
+        let left = |piece: &u64, words: &[u64; WORDS]| {
             let theirs = other.pieces.get(piece);
             words.iter().enumerate().map(|(at, word)| u64::from((word & !theirs.map_or(0, |theirs| theirs[at])).count_ones())).sum::<u64>()
         };
-        self.pieces.iter().map(left).sum()
+        self.pieces.iter().map(|(piece, words)| left(piece, words)).sum()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Rules about rows, sets and datasets, from contract to report and manifest.
 use crate::engine::Limits;
-use crate::engine::scan::Tally;
+use crate::engine::tally::Tally;
 use crate::error::{Error, Result};
 use crate::plan::{self, Plan};
 use crate::run::{self, Services};
-use perimeter_contract::schema::{Bound, Check, Column, DataType, DateFormat, Decimal, Metric, MetricUnit, Schema, SetCheck, SetRule, Zone};
 use perimeter_contract::Span;
+use perimeter_contract::schema::{Bound, Check, Column, DataType, DateFormat, Decimal, Metric, MetricUnit, Schema, SetCheck, SetRule, Zone};
 use std::collections::BTreeMap;
 use std::fs;
 use tempfile::TempDir;
@@ -93,7 +93,8 @@ impl World {
         let at = |name: &str| folder.path().join(name);
         let mut sources = String::new();
         for table in &tables {
-            let columns: String = table.schema.columns.iter().map(|c| format!("      - {{name: {}, logicalType: string, classification: public}}\n", c.name)).collect();
+            let columns: String =
+                table.schema.columns.iter().map(|c| format!("      - {{name: {}, logicalType: string, classification: public}}\n", c.name)).collect();
             let schema = format!(
                 "apiVersion: v3.1.0\nkind: DataContract\nid: urn:test\nname: t\nversion: 1.0.0\nstatus: active\nschema:\n  - name: {}\n    properties:\n{columns}",
                 table.schema.name
@@ -190,10 +191,7 @@ async fn rows_that_break_rules_of_their_own_take_no_part() {
     let rules = || vec![unique("a.unique", &[0]), expression("positive", "n > 0")];
     let world = World::new(vec![table("t", vec![key.clone(), int("n")], rules(), "x,1\nx,one\nlong,1\nlong,2\ny,-1\ny,2\n")]);
     // The row with n = one is no row; those that are too long are none; the one with -1 is.
-    assert_eq!(
-        world.counts().await,
-        counted(&[("t.a.max-length", 2), ("t.a.unique", 2), ("t.n.type", 1), ("t.positive", 1), ("rejected", 5)])
-    );
+    assert_eq!(world.counts().await, counted(&[("t.a.max-length", 2), ("t.a.unique", 2), ("t.n.type", 1), ("t.positive", 1), ("rejected", 5)]));
     let world = World::new(vec![table("t", vec![key.clone(), int("n")], rules(), "long,1\nlong,-1\nlong,x\n")]);
     assert_eq!(world.counts().await, counted(&[("t.a.max-length", 3), ("t.n.type", 1), ("rejected", 3)]), "all of them");
     let world = World::new(vec![table("t", vec![key, int("n")], rules(), "")]);
@@ -236,10 +234,7 @@ async fn references_may_go_to_the_own_source_and_in_circles() {
     let left = table("left", vec![text("id"), text("other")], vec![refers("other.references", &[1], "right", &["id"])], "1,a\n2,b\n3,z\n");
     let right = table("right", vec![text("id"), text("other")], vec![refers("other.references", &[1], "left", &["id"])], "a,3\nb,4\n");
     // 3 dangles itself and can be referred to all the same: it breaks no rule of its own.
-    assert_eq!(
-        World::new(vec![left, right]).counts().await,
-        counted(&[("left.other.references", 1), ("right.other.references", 1), ("rejected", 2)])
-    );
+    assert_eq!(World::new(vec![left, right]).counts().await, counted(&[("left.other.references", 1), ("right.other.references", 1), ("rejected", 2)]));
 
     // Two sources of one contract are one dataset.
     let mut old = table("y2024", vec![text("id")], vec![], "1\n");
@@ -333,14 +328,24 @@ async fn metrics_are_held_against_their_bounds() {
         (Metric::MissingValues { column: 0, values: vec!["N/A".into(), "-".into()], null: false }, MetricUnit::Rows, Bound::Be(number(1)), true, 1, Some(8)),
         (Metric::MissingValues { column: 1, values: vec!["-1".into(), "N/A".into()], null: false }, MetricUnit::Rows, Bound::Be(number(1)), true, 1, Some(8)),
         (
-            Metric::InvalidValues { column: 0, checks: vec![Check::ValidValues(vec!["x".into(), "y".into()]), Check::Pattern(regex::Regex::new("^[a-z]$").unwrap())] },
+            Metric::InvalidValues {
+                column: 0,
+                checks: vec![Check::ValidValues(vec!["x".into(), "y".into()]), Check::Pattern(regex::Regex::new("^[a-z]$").unwrap())],
+            },
             MetricUnit::Rows,
             Bound::Be(number(3)),
             true,
             3,
             Some(8),
         ),
-        (Metric::InvalidValues { column: 2, checks: vec![Check::ValidValues(vec!["1.00".into(), "2".into()])] }, MetricUnit::Rows, Bound::Be(number(1)), true, 1, Some(8)),
+        (
+            Metric::InvalidValues { column: 2, checks: vec![Check::ValidValues(vec!["1.00".into(), "2".into()])] },
+            MetricUnit::Rows,
+            Bound::Be(number(1)),
+            true,
+            1,
+            Some(8),
+        ),
         (Metric::DuplicateValues { columns: vec![0] }, MetricUnit::Rows, Bound::Be(number(1)), true, 1, Some(8)),
         (Metric::DuplicateValues { columns: vec![1, 2] }, MetricUnit::Percent, Bound::GreaterThan(number(0)), true, 1, Some(8)),
         (Metric::RowCount, MetricUnit::Rows, Bound::Between(number(8), number(8)), true, 8, None),
@@ -359,7 +364,11 @@ async fn metrics_are_held_against_their_bounds() {
     let (plan, tally) = world.check().await;
     let Err(Error::Failed(failure)) = run::gate(&plan, &tally) else { panic!("an empty source has no row") };
     assert_eq!((failure.code, failure.culprit.exit_code()), ("quality-failed", 1));
-    assert!(failure.message.contains("t.rows") && failure.message.contains(":1)") && failure.message.contains("rowCount mustBeGreaterThan 0, counted 0"), "{}", failure.message);
+    assert!(
+        failure.message.contains("t.rows") && failure.message.contains(":1)") && failure.message.contains("rowCount mustBeGreaterThan 0, counted 0"),
+        "{}",
+        failure.message
+    );
     let list = Column::new("l", DataType::List(Box::new(DataType::String)));
     let world = World::new(vec![table("t", vec![text("t"), list], vec![unique("l.unique", &[1])], "")]);
     assert_eq!(world.refused().await[0].0, "rule-not-applicable");
@@ -369,7 +378,12 @@ async fn metrics_are_held_against_their_bounds() {
 async fn queries_give_one_number() {
     let tables = |rules| {
         vec![
-            table("tx", vec![text("id"), text("account"), money("m"), Column::new("w", DataType::Float64)], rules, "1,a,10,0.1\n2,b,20,0.2\n3,c,x,9\n4,,30.5,0.3\n"),
+            table(
+                "tx",
+                vec![text("id"), text("account"), money("m"), Column::new("w", DataType::Float64)],
+                rules,
+                "1,a,10,0.1\n2,b,20,0.2\n3,c,x,9\n4,,30.5,0.3\n",
+            ),
             table("accounts", vec![text("id"), int("limit")], vec![], "a,15\nb,15\n"),
         ]
     };
@@ -488,6 +502,58 @@ async fn a_run_rejects_what_check_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn check_can_put_rejected_rows_into_quarantine() {
+    for sets in [true, false] {
+        let mut tables = many();
+        if !sets {
+            tables[0].schema.rules.retain(|rule| !rule.check.rejects_rows() || matches!(rule.check, SetCheck::Expression { .. }));
+        }
+        let world = World::new(tables);
+        let services = Services::new(Limits::default());
+        let plan = world.plan(&services).await.unwrap();
+        let (counted, folder) = run::check_and_quarantine(&plan, &services).await.unwrap_or_else(|error| panic!("{error:?}"));
+        let (_, checked) = world.check().await;
+        assert_eq!(counted.report(&plan), checked.report(&plan));
+        let root = crate::keys::open_one("k", &plan.contract.job, &services.stores).await.unwrap();
+        let mut codes: BTreeMap<String, u64> = BTreeMap::new();
+        let mut records = 0;
+        let files = fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+        let found = tokio::task::spawn_blocking(move || {
+            for file in files {
+                let uri = perimeter_contract::job::Uri(file.to_str().unwrap().to_owned());
+                for record in crate::quarantine::open(&services.stores, &root, &uri).unwrap() {
+                    let record = record.unwrap();
+                    records += 1;
+                    assert!(!record.raw.is_empty());
+                    record.codes.iter().for_each(|code| *codes.entry(format!("t.{code}")).or_default() += 1);
+                }
+            }
+            (records, codes)
+        });
+        assert_eq!(found.await.unwrap(), (checked.rows_rejected, checked.rejections));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_plan_shows_rules_about_rows_sets_and_datasets() {
+    let services = Services::new(Limits::default());
+    let plan = World::new(many()).plan(&services).await.unwrap();
+    let text = plan::explain::text(&plan);
+    for line in [
+        "rule      t.id.unique: rejects every row that shares id with another",
+        "rule      t.parent.references: rejects rows whose parent is not among id of parents",
+        "rule      t.order: rejects rows whose at does not go on within parent",
+        "rule      t.no-seven: rejects rows unless n <> 7",
+        "rule      t.repeats: duplicateValues of parent mustBeGreaterThan 0",
+        "rule      t.rows: rowCount mustBeGreaterThan 0",
+        "rule      t.weight: SELECT avg(CAST(n AS DOUBLE)) FROM {object} mustBeGreaterThan 1",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    assert_eq!(plan::explain::json(&plan)["sources"][0]["rules"][3]["rule"], "no-seven");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_verdict_that_fails_publishes_nothing() {
     for early in [true, false] {
         let mut tables = many();
@@ -533,7 +599,10 @@ async fn columns_that_only_rules_look_at_are_read() {
     let sealed = run::run(&plan, &Services::new(Limits::default())).await.unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!((sealed.manifest().rejections.clone(), sealed.manifest().rows.written), (expected, 0));
 
-    let world = World::new(vec![parquet(vec![expression("seven", "n = 7"), metric("nulls", Metric::NullValues { column: 1 }, MetricUnit::Rows, Bound::Be(number(1)))])]);
+    let world = World::new(vec![parquet(vec![
+        expression("seven", "n = 7"),
+        metric("nulls", Metric::NullValues { column: 1 }, MetricUnit::Rows, Bound::Be(number(1))),
+    ])]);
     let (plan, tally) = world.check().await;
     assert_eq!((tally.rejections.get("t.seven").copied(), tally.verdicts[0].holds), (Some(1), true));
     let sealed = run::run(&plan, &Services::new(Limits::default())).await.unwrap_or_else(|error| panic!("{error:?}"));
