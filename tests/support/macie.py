@@ -149,7 +149,7 @@ def expand(short, state, job_id):
 
 
 class State:
-    """What the service remembers. One lock around every request."""
+    """What the service remembers."""
 
     def __init__(self, script, results=None, s3=None):
         self.script, self.results, self.s3 = script, results, s3
@@ -161,7 +161,6 @@ class State:
             self.jobs[job_id] = {"jobId": job_id, "jobArn": self.job_arn(job_id), "jobType": "ONE_TIME", "jobStatus": "COMPLETE", "name": "earlier",
                                  "createdAt": "2026-11-29T09:00:00Z", "lastRunTime": "2026-11-29T09:01:00Z", "samplingPercentage": 100} | job
             self.write_results(job_id)
-        self.lock = threading.Lock()
 
     def job_arn(self, job_id):
         return f"arn:aws:macie2:{self.region}:{self.account}:classification-job/{job_id}"
@@ -376,21 +375,25 @@ def answer(state, method, path, headers, raw):
 
 
 class Macie:
-    """One server, from `with` to its end."""
+    """One server, from `with` to its end. `GET /stand-in/requests` gives the calls so far, `POST /stand-in/script` begins anew with {script, results, s3}."""
 
     def __init__(self, script, results=None, s3=None):
-        state = self.state = State(script, results, s3)
+        self.state = State(script, results, s3)
+        lock = threading.Lock()                                  # around every request
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def serve(handler):
                 raw = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
-                with state.lock:
+                with lock:
                     if handler.path == "/stand-in/requests":
-                        status, headers, found = 200, {}, state.requests
+                        status, headers, found = 200, {}, self.state.requests
+                    elif handler.path == "/stand-in/script":
+                        self.state = State(**json.loads(raw))
+                        status, headers, found = 200, {}, {}
                     else:
-                        status, headers, found = answer(state, handler.command, handler.path, handler.headers, raw)
+                        status, headers, found = answer(self.state, handler.command, handler.path, handler.headers, raw)
                 content = json.dumps(found).encode()
                 handler.send_response(status)
                 for name, value in {"Content-Type": "application/json", "Content-Length": str(len(content)), **headers}.items():

@@ -116,6 +116,13 @@ impl Macie {
         }
         files
     }
+
+    /// What is still not clean after these files, as (source, file), went through a full local scan. Nothing scanned: everything, as under `onSkipped: refuse`.
+    pub fn remaining(&self, scanned: &BTreeSet<(usize, usize)>) -> Vec<&NotClean> {
+        let all = || self.objects.iter().all(|object| scanned.contains(&(object.source, object.file)));
+        let mended = |reason: &NotClean| reason.why.local_scan_stands_in() && reason.object.map_or_else(all, |object| scanned.contains(&object));
+        self.not_clean.iter().filter(|reason| !mended(reason)).collect()
+    }
 }
 
 /// Where a Macie job is.

@@ -2,7 +2,6 @@
 //! again below `tests/support/moto.py`.
 #![allow(clippy::print_stdout, reason = "skips are for whoever reads the test's output")]
 use super::*;
-use std::io::{Read, Write};
 use std::process::Command;
 
 const NAME: &str = "macie::tests::on_s3::results_on_s3_cover_objects_of_a_real_listing";
@@ -24,12 +23,8 @@ fn results_on_s3_cover_objects_of_a_real_listing() {
 }
 
 fn put(endpoint: &str, path: &str, body: &str) {
-    let address = endpoint.strip_prefix("http://").unwrap();
-    let mut stream = std::net::TcpStream::connect(address).unwrap();
-    write!(stream, "PUT {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let (status, _, answer) = stand_in::call(endpoint, "PUT", path, "", body);
+    assert_eq!(status, 200, "{answer}");
 }
 
 fn below_moto(s3: &str) {
@@ -44,7 +39,7 @@ fn below_moto(s3: &str) {
     let etag = |at: usize| files[at].etag.as_ref().unwrap().trim_matches('"').to_owned();
     let found = about("in/tx-0.csv", json!({"etag": etag(0), "data": [cpf(300, cells(2, Some("cpf"), 300))]}));
     let results = json!([found, about("in/tx-1.csv", json!({"etag": etag(1)})), about("in/tx-2.csv", json!({"etag": etag(1)}))]);
-    let Some(server) = StandIn::start_with(&json!({"results": results, "export": export(), "batches": 2}), &["--s3", s3]) else { return };
+    let Some(server) = StandIn::start_with(&json!({"results": results, "export": export(), "batches": 2}), Some(s3)) else { return };
     let macie = run(&server, &tx(), &files, |options| options.results = None).unwrap();
     assert_eq!(found_of(&macie), [(Some(1), 300)]);
     assert_eq!(macie.not_clean.iter().map(|r| (r.why, r.object)).collect::<Vec<_>>(), [(Why::ObjectChanged, Some((0, 2)))]);

@@ -114,3 +114,60 @@ fn findings_are_paged_and_read_by_fifty() {
         server.requests().iter().filter(|(operation, _)| operation == "GetFindings").map(|(_, body)| body["findingIds"].as_array().unwrap().len()).collect();
     assert_eq!(sizes, [50, 50, 23]);
 }
+
+#[test]
+fn the_stand_in_refuses_what_the_model_does_not_have() {
+    let Some(server) = StandIn::start(&json!({})) else { return };
+    let signed = "AWS4-HMAC-SHA256 Credential=id/20261130/us-east-1/macie2/aws4_request, SignedHeaders=host, Signature=00";
+    let by_hand = |method: &str, path: &str, signed: &str, body: &str| {
+        let (status, code, _) = stand_in::call(&server.endpoint, method, path, signed, body);
+        (status, code)
+    };
+    let job = |change: fn(&mut serde_json::Map<String, Value>)| {
+        let mut body = json!({"name": "n", "clientToken": "t", "jobType": "ONE_TIME", "s3JobDefinition": {"bucketDefinitions": [{"accountId": "111122223333", "buckets": ["b"]}]}});
+        change(body.as_object_mut().unwrap());
+        body.to_string()
+    };
+    let set = |body: &mut serde_json::Map<String, Value>, name: &str, value: Value| drop(body.insert(name.into(), value));
+    assert_eq!(by_hand("POST", "/jobs", signed, &job(|_| {})), (200, String::new()));
+    let scope = json!({"bucketDefinitions": [{"accountId": "1", "buckets": ["b"]}], "scoping": {"includes": {"and": [{"simpleScopeTerm": {"comparator": "EQ", "key": "OBJECT_KEY", "values": ["p"]}}]}}});
+    let mut scoped: Value = serde_json::from_str(&job(|_| {})).unwrap();
+    set(scoped.as_object_mut().unwrap(), "s3JobDefinition", scope);
+    let invalid = [
+        ("POST", "/jobs", job(|body| drop(body.insert("jobtype".into(), json!("ONE_TIME"))))),
+        ("POST", "/jobs", job(|body| drop(body.remove("clientToken")))),
+        ("POST", "/jobs", job(|body| drop(body.insert("jobType".into(), json!("ONCE"))))),
+        ("POST", "/jobs", job(|body| drop(body.insert("samplingPercentage".into(), json!("100"))))),
+        ("POST", "/jobs", job(|body| drop(body.insert("samplingPercentage".into(), json!(101))))),
+        ("POST", "/jobs", job(|body| drop(body.insert("initialRun".into(), json!(true))))),
+        ("POST", "/jobs", job(|body| drop(body.insert("managedDataIdentifierSelector".into(), json!("INCLUDE"))))),
+        ("POST", "/jobs", job(|body| drop(body.insert("managedDataIdentifierIds".into(), json!(["NAME"]))))),
+        ("POST", "/jobs", scoped.to_string()),
+        ("POST", "/findings", json!({"maxResults": 51}).to_string()),
+        ("POST", "/findings", json!({"nextToken": "nonsense"}).to_string()),
+        ("POST", "/findings", json!({"findingCriteria": {"criterion": {"classificationDetails.jobId": {"equals": ["x"]}}}}).to_string()),
+        ("POST", "/findings/describe", json!({}).to_string()),
+        ("POST", "/findings/describe", json!({"findingIds": vec!["x"; 51]}).to_string()),
+    ];
+    for (method, path, body) in invalid {
+        assert_eq!(by_hand(method, path, signed, &body), (400, "ValidationException".into()), "{body}");
+    }
+    assert_eq!(by_hand("POST", "/jobs", signed, &job(|body| drop(body.insert("name".into(), json!("other"))))), (409, "ConflictException".into()));
+    assert_eq!(by_hand("GET", "/jobs/nobody", signed, "").0, 404);
+    assert_eq!(by_hand("GET", "/macie", "AWS4-HMAC-SHA256 Credential=id/20261130/us-east-1/kms/aws4_request", "").0, 403);
+    assert_eq!(by_hand("PATCH", "/macie", signed, "").0, 404);
+}
+
+#[test]
+fn the_stand_in_s_shapes_are_those_of_the_published_model() {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/support/macie.py");
+    let Ok(done) = std::process::Command::new("python3").args([program, "--check"]).output() else { return };
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+}
+
+#[test]
+fn the_calls_can_move_between_threads() {
+    fn sendable<T: Send>(_: impl FnOnce(&'static MacieClient, &'static Stores, &'static Options) -> T) {}
+    sendable(|client, stores, options| classify(client, stores, &[], options, &SystemClock, &|_| {}));
+    sendable(|client, stores, options| import(client, stores, &[], &[], options, &SystemClock, &|_| {}));
+}

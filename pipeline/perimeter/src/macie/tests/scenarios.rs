@@ -221,6 +221,49 @@ fn pages_and_offsets_and_counts_without_a_type_are_not_lost() {
 }
 
 #[test]
+fn what_a_category_counts_and_no_type_names_is_a_finding() {
+    let details = |result: Value| json!({"classificationDetails": {"jobId": "0123abcd", "result": result}});
+    let result = json!({
+        "status": {"code": "COMPLETE"},
+        "sensitiveData": [{"category": "CREDENTIALS", "totalCount": 5, "detections": []}, {"category": "PERSONAL_INFORMATION", "totalCount": 3, "detections": [{"type": "NAME", "count": 2}]}],
+        "customDataIdentifiers": {"totalCount": 1, "detections": []}
+    });
+    let whole = about(KEY, json!({"raw": details(result)}));
+    let expected = [(None, "CREDENTIALS", 5), (None, "CUSTOM_IDENTIFIER", 1), (None, "NAME", 2), (None, "PERSONAL_INFORMATION", 1)];
+    for script in [json!({"jobs": {"0123abcd": {}}, "findings": [whole]}), json!({"jobs": {"0123abcd": {}}, "results": [whole], "export": export()})] {
+        let Some(server) = StandIn::start(&script) else { return };
+        let macie = run_import(&server, &tx(), &[file("raw", KEY, ETAG)], &["0123abcd"], |_| {}).unwrap();
+        let mut all = found(&macie);
+        all.sort_by_key(|(_, info_type, _)| *info_type);
+        assert_eq!(all, expected);
+    }
+}
+
+#[test]
+fn jobs_over_the_same_object_are_views_of_it() {
+    let older = about(KEY, json!({"job": "01", "data": [cpf(5, cells(2, Some("cpf"), 5))]}));
+    let newer =
+        about(KEY, json!({"job": "02", "data": [cpf(4, cells(2, Some("cpf"), 4)), {"type": "NAME", "count": 1, "occurrences": cells(3, Some("memo"), 1)}]}));
+    let Some(server) = StandIn::start(&json!({"jobs": {"01": {}, "02": {}}, "findings": [older, newer]})) else { return };
+    let macie = run_import(&server, &tx(), &[file("raw", KEY, ETAG)], &["01", "02"], |_| {}).unwrap();
+    assert_eq!(found(&macie), [(Some(1), "BRAZIL_CPF_NUMBER", 5), (Some(2), "NAME", 1)]);
+    assert_eq!(macie.jobs.iter().map(|job| job.id.as_str()).collect::<Vec<_>>(), ["01", "02"]);
+}
+
+#[test]
+fn a_local_scan_mends_what_macie_did_not_see_and_nothing_that_it_saw() {
+    let skipped = about(KEY, json!({"status": "SKIPPED"}));
+    let odd = about("in/tx-2.csv", json!({"data": [cpf(1, cells(9, Some("nobody knows"), 1))]}));
+    let Some(server) = StandIn::start(&json!({"statuses": ["PAUSED"], "results": [skipped, odd], "export": export()})) else { return };
+    let macie = run(&server, &tx(), &[file("raw", KEY, ETAG), file("raw", "in/tx-2.csv", ETAG)], |_| {}).unwrap();
+    let remaining = |scanned: &[(usize, usize)]| macie.remaining(&scanned.iter().copied().collect()).iter().map(|reason| reason.why).collect::<Vec<_>>();
+    assert_eq!(remaining(&[]), [Why::Paused, Why::Skipped, Why::Unmatched]);
+    assert_eq!(remaining(&[(0, 0)]), [Why::Paused, Why::Unmatched], "the job was to see both files");
+    assert_eq!(remaining(&[(0, 0), (0, 1)]), [Why::Unmatched]);
+    assert_eq!(macie.needs_local_scan().into_iter().collect::<Vec<_>>(), [(0, 0), (0, 1)]);
+}
+
+#[test]
 fn an_object_that_two_sources_read_is_judged_for_both() {
     let mut second = tx();
     second.schema = Schema::new("memos", vec![nested(&["memo"])]);
