@@ -32,6 +32,7 @@ mod emit;
 mod json;
 mod json_scan;
 mod parquet;
+mod parquet_footer;
 mod partitions;
 mod text;
 

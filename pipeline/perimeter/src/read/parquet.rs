@@ -4,6 +4,7 @@
 //! column chunks at hand, so that memory follows columns, not row groups. The decoder's error texts can quote data: they become `corrupt-input`.
 use super::columns::Layout;
 use super::emit::Emit;
+use super::parquet_footer::is_encrypted;
 use super::partitions::Partitions;
 use super::{Ingest, InputFile, Part, PlannedFile, UNIT_BYTES, corrupt, decompress, truncated};
 use crate::error::{Culprit, Error, Failure, Result};
@@ -88,6 +89,13 @@ impl Opened {
         if size < 12 || ranges.read(size - 4..size)?.as_ref() != b"PAR1" {
             let message = format!("{} is cut off: it has no footer", file.label);
             return Err(Failure { message, ..truncated(file) }.into());
+        }
+        let length = ranges.read(size - 8..size - 4)?.first_chunk::<4>().map_or(0, |length| u64::from(u32::from_le_bytes(*length)));
+        if let Some(start) = (size - 8).checked_sub(length)
+            && is_encrypted(&ranges.read(start..size - 8)?)
+        {
+            let message = format!("{} has encrypted columns", file.label);
+            return Err(Failure::new(Culprit::File, "unsupported-encryption", message).help("Decrypt it where its keys are").into());
         }
         let pages = Pages { inner: Arc::new(Inner { ranges, failure: Mutex::new(None), windows: Mutex::default() }), taken: Arc::default() };
         let options = || ArrowReaderOptions::new().with_skip_arrow_metadata(true);
