@@ -1,6 +1,6 @@
 //! Reading the files and putting them together.
 use crate::diagnostic::{list, nearest};
-use crate::job::{Drift, Job, Source};
+use crate::job::{Job, Source};
 use crate::policy::Policy;
 use crate::schema::Schema;
 use crate::spanned::from_node;
@@ -110,9 +110,14 @@ impl Loader {
         let mut joined = Vec::new();
         for source in sources {
             let schema = source.schema.and_then(|(path, span)| schemas.entry(path.clone()).or_insert_with(|| self.schema(&shown(&path), Some(span))).clone());
-            if let (Some(uri), Some(format), Some(schema)) = (source.uri, source.format, schema) {
-                joined.push(Source { name: source.name, uri, format, schema, drift: Drift::Refuse, span: source.span });
+            if let (Some(uri), Some(format), Some(schema)) = (source.uri, source.format, schema)
+                && let Some(format) = validate::job::with_schema(format, source.fields, &schema, source.span, &mut self.report)
+            {
+                joined.push(Source { name: source.name, uri, format, schema, drift: source.drift, span: source.span });
             }
+        }
+        if joined.len() == count {
+            validate::schema::references(&joined, &mut self.report);
         }
         let policy = policy?;
         if joined.len() != count || has_prepare != prepare.is_some() || had_table != table.is_some() {
@@ -183,7 +188,8 @@ fn check_kind(node: &Node, kind: Kind, start: Span, report: &mut Report) -> Opti
         return None;
     }
     let before = report.len();
-    for (key, wanted, code) in [("apiVersion", kind.api_version(), codes::WRONG_API_VERSION), ("kind", kind.name_in_file(), codes::WRONG_KIND)] {
+    for (key, known, code) in [("apiVersion", kind.api_versions(), codes::WRONG_API_VERSION), ("kind", &[kind.name_in_file()], codes::WRONG_KIND)] {
+        let wanted = known[0];
         let Some(entry) = node.entry(key) else {
             let known: Vec<&str> = match &node.value {
                 Value::Map(entries) => entries.iter().map(|entry| entry.key.as_str()).collect(),
@@ -193,8 +199,8 @@ fn check_kind(node: &Node, kind: Kind, start: Span, report: &mut Report) -> Opti
             report.push(Diagnostic::new(codes::MISSING_KEY, start, format!("the file lacks the key `{key}`{near}")).help(format!("`{key}: {wanted}`")));
             continue;
         };
-        if entry.value.scalar().is_none_or(|scalar| scalar.text != wanted) {
-            let message = format!("`{key}` of a {} file is {}", kind.name().to_ascii_lowercase(), list(&[wanted]));
+        if entry.value.scalar().is_none_or(|scalar| !known.contains(&scalar.text.as_str())) {
+            let message = format!("`{key}` of a {} file is {}", kind.name().to_ascii_lowercase(), list(known));
             report.push(Diagnostic::new(code, entry.value.span, message).help(format!("`{key}: {wanted}`")));
         }
     }
