@@ -141,10 +141,9 @@ pub(crate) fn not_available(code: &'static str, span: Span, what: &str) -> Diagn
         MEASURE_NOT_AVAILABLE => ("a measure is computed from the data and not in it", "leave it out of the file, or say `column`"),
         RELATIONSHIPS_NOT_AVAILABLE => ("this version reads references by name", "`dataset.column`: `customers.customer_id`"),
         STRING_FORMAT_NOT_AVAILABLE => ("this version cannot check this format of text", "state it as a `pattern`, or remove it"),
-        NUMBER_FORMAT_NOT_AVAILABLE => (
-            "this version has no such number",
-            "integers are `i8` to `i64` and `u8` to `u64`, numbers `f32` or `f64`; or `physicalType: decimal(p,s)`",
-        ),
+        NUMBER_FORMAT_NOT_AVAILABLE => {
+            ("this version has no such number", "integers are `i8` to `i64` and `u8` to `u64`, numbers `f32` or `f64`; or `physicalType: decimal(p,s)`")
+        }
         GATE_NOT_AVAILABLE => {
             ("this version cannot run this gate and so refuses the policy", "use a version that runs it; removing the gate is the policy owner's decision")
         }

@@ -4,9 +4,7 @@ mod format;
 use super::places::{Places, Use, before_pattern, is_inside, refuse_parameters};
 use super::{Report, days, file_name, is_identifier, touched, unique};
 use crate::diagnostic::{list, nearest, shorten};
-use crate::job::{
-    Drift, Dtype, Encode, Feature, Format, Key, Overflow, Prepare, Provider, Quarantine, Scale, Sequence, Shape, Sink, Table, Uri,
-};
+use crate::job::{Drift, Dtype, Encode, Feature, Format, Key, Overflow, Prepare, Provider, Quarantine, Scale, Sequence, Shape, Sink, Table, Uri};
 use crate::spanned::{Entries, OneOrMany, Spanned};
 use crate::typed::job as typed;
 use crate::{Diagnostic, Span, codes};

@@ -169,7 +169,12 @@ fn sql(rule: &Quality, span: Span, level: &Level<'_>, report: &mut Report) -> Op
     ];
     stray(&keys, "sql", report)?;
     if let Some(engine) = rule.engine.as_ref().filter(|engine| engine.value != "perimeter") {
-        return refuse(engine.span, &format!("SQL for `engine: {}`", shorten(&engine.value)), "`engine: perimeter`, or none: the query runs in DataFusion's SQL", report);
+        return refuse(
+            engine.span,
+            &format!("SQL for `engine: {}`", shorten(&engine.value)),
+            "`engine: perimeter`, or none: the query runs in DataFusion's SQL",
+            report,
+        );
     }
     if let Some(unit) = rule.unit.as_ref().filter(|unit| unit.value == "percent") {
         return wrong(unit.span, "a query gives its own number", "remove `unit`, or compute the percentage in the query", report);

@@ -254,7 +254,12 @@ impl Walk<'_> {
             Some(properties) => self.properties(properties, below),
             None => {
                 if !touched(self.report, span) {
-                    self.refuse(codes::MISSING_KEY, span, "the object lacks the key `properties`", "name the values in it: only what the contract names is read");
+                    self.refuse(
+                        codes::MISSING_KEY,
+                        span,
+                        "the object lacks the key `properties`",
+                        "name the values in it: only what the contract names is read",
+                    );
                 }
                 // so that nothing is accepted without it
                 self.push(below.path.clone(), None);
@@ -281,7 +286,9 @@ impl Walk<'_> {
         let before = self.report.len();
         let Spanned { value: items, span: items_span } = *items;
         let mut items: Property = Item::into(items);
-        self.no_keys(&items, "the elements of an array");
+        if matches!(items.logical_type.as_ref().map(|logical| logical.value), Some(LogicalType::Object | LogicalType::Array)) {
+            self.no_keys(&items, "the elements of an array");
+        }
         let list_at = Some(path.len());
         match items.logical_type.as_ref().map(|logical| logical.value) {
             Some(LogicalType::Array) => {
@@ -319,7 +326,15 @@ impl Walk<'_> {
         }
     }
 
-    fn array_of_objects(&mut self, mut typed: Property, mut items: Property, items_span: Span, at: (Vec<String>, bool, Span), rules: Vec<ValueRule>, above: &Above) {
+    fn array_of_objects(
+        &mut self,
+        mut typed: Property,
+        mut items: Property,
+        items_span: Span,
+        at: (Vec<String>, bool, Span),
+        rules: Vec<ValueRule>,
+        above: &Above,
+    ) {
         let (path, required, span) = at;
         misplaced(typed.custom_properties.as_deref(), self.report);
         misplaced(items.custom_properties.as_deref(), self.report);

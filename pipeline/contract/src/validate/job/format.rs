@@ -178,7 +178,9 @@ pub(super) fn fixed_width(typed: Option<Spanned<typed::FixedWidthOptions>>, sour
     let Some(Spanned { value: typed, span }) = typed else {
         if !touched(report, source) {
             let message = "`format: fixedWidth` lacks the key `options`";
-            report.push(Diagnostic::new(codes::MISSING_KEY, source, message).help("`options: {recordLength: 240, fields: [{column: agency, start: 1, width: 4}]}`"));
+            report.push(
+                Diagnostic::new(codes::MISSING_KEY, source, message).help("`options: {recordLength: 240, fields: [{column: agency, start: 1, width: 4}]}`"),
+            );
         }
         return None;
     };
@@ -290,7 +292,8 @@ pub(crate) fn with_schema(mut format: Format, fields: Vec<Field>, schema: &Schem
 fn in_order(fields: &[Field], schema: &Schema, source: Span, report: &mut Report) -> Vec<FixedField> {
     let known: Vec<&str> = schema.columns.iter().map(|column| column.name.as_str()).collect();
     for field in fields.iter().filter(|field| !known.contains(&field.column.value.as_str())) {
-        let help = nearest(&field.column.value, &known).map_or_else(|| "add it to the schema, or remove the field".to_owned(), |near| format!("did you mean `{near}`?"));
+        let help = nearest(&field.column.value, &known)
+            .map_or_else(|| "add it to the schema, or remove the field".to_owned(), |near| format!("did you mean `{near}`?"));
         let message = format!("the schema has no column `{}`", shorten(&field.column.value));
         report.push(Diagnostic::new(codes::FIELD_COLUMNS, field.column.span, message).help(help));
     }

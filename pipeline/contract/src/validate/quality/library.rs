@@ -1,11 +1,11 @@
 //! `type: library`: the metrics of ODCS v3.1, and the names that v3.0 had for them.
 use super::super::{Report, pattern};
 use super::{Found, Level, bounds, code, decimal, entries, none, refuse, stray, words, wrong};
+use crate::Span;
 use crate::diagnostic::{list, nearest, shorten};
 use crate::schema::{Bound, Check, DataType, Decimal, Metric, MetricUnit, SetCheck, SetRule};
 use crate::spanned::{Any, Spanned};
 use crate::typed::odcs::Quality;
-use crate::Span;
 
 const METRICS: [&str; 5] = ["nullValues", "missingValues", "invalidValues", "duplicateValues", "rowCount"];
 /// What v3.0 called them under `rule`.
@@ -198,7 +198,12 @@ impl Judge<'_> {
                 vec![*column]
             }
             Level::Elements | Level::List { .. } | Level::Group => {
-                return refuse(self.span, "`duplicateValues` of arrays and objects", "`logicalTypeOptions: {uniqueItems: true}` compares the elements of an array", report);
+                return refuse(
+                    self.span,
+                    "`duplicateValues` of arrays and objects",
+                    "`logicalTypeOptions: {uniqueItems: true}` compares the elements of an array",
+                    report,
+                );
             }
             Level::Dataset(names) => {
                 let help = "`arguments: {properties: [tenant_id, order_id]}`";
@@ -236,7 +241,9 @@ fn valid_values(values: &Spanned<Any>, data_type: &DataType, report: &mut Report
     for item in items {
         let text = match &item.value {
             Any::Text(text) => text,
-            Any::Null => return wrong(item.span, "null is no value: it breaks `required` and nothing else", "remove it, or quote it if the text is meant", report),
+            Any::Null => {
+                return wrong(item.span, "null is no value: it breaks `required` and nothing else", "remove it, or quote it if the text is meant", report);
+            }
             _ => return wrong(item.span, "a valid value is one value", "`[A, B]`", report),
         };
         if let Some(help) = not_of(text, data_type) {

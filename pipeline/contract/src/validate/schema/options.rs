@@ -153,13 +153,7 @@ fn bounds(options: &LogicalTypeOptions, flags: bool) -> [Option<Spanned<String>>
     [minimum, above, maximum, below]
 }
 
-fn number_rules(
-    bounds: &[Option<Spanned<String>>; 4],
-    options: &LogicalTypeOptions,
-    typed: &Typed,
-    push: &mut impl FnMut(Check, Span),
-    report: &mut Report,
-) {
+fn number_rules(bounds: &[Option<Spanned<String>>; 4], options: &LogicalTypeOptions, typed: &Typed, push: &mut impl FnMut(Check, Span), report: &mut Report) {
     let number = |written: &str, span: Span, report: &mut Report| {
         let number = decimal(written);
         if number.is_none() {
@@ -263,4 +257,3 @@ pub(crate) fn compare(a: Decimal, b: Decimal) -> Option<std::cmp::Ordering> {
     let at = |number: Decimal| number.unscaled.checked_mul(10i128.checked_pow(u32::from(scale - number.scale))?);
     Some(at(a)?.cmp(&at(b)?))
 }
-

@@ -210,7 +210,12 @@ pub(super) fn name(rules: &mut [SetRule], columns: &[Column], report: &mut Repor
 fn comparable(a: &DataType, b: &DataType) -> bool {
     use DataType::{Boolean, Date, Decimal, Float64, Int32, Int64, List, String, Time, Timestamp};
     match (a, b) {
-        (String, String) | (Int32 | Int64, Int32 | Int64) | (Float64, Float64) | (Boolean, Boolean) | (Date { .. }, Date { .. }) | (Time { .. }, Time { .. }) => true,
+        (String, String)
+        | (Int32 | Int64, Int32 | Int64)
+        | (Float64, Float64)
+        | (Boolean, Boolean)
+        | (Date { .. }, Date { .. })
+        | (Time { .. }, Time { .. }) => true,
         (Decimal { scale: a, .. }, Decimal { scale: b, .. }) => a == b,
         (Timestamp { zone: a, .. }, Timestamp { zone: b, .. }) => matches!(a, Zone::None) == matches!(b, Zone::None),
         (List(a), List(b)) => comparable(a, b),
