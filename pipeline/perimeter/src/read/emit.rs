@@ -41,6 +41,10 @@ pub(super) struct Emit<'a> {
     accept: &'a mut dyn Accept,
     wanted: bool,
     pub(super) bytes_read: u64,
+    /// Records that the job leaves out.
+    pub(super) rows_passed_over: u64,
+    /// Records with fields that the contract does not have and the job lets pass.
+    pub(super) rows_with_added_fields: u64,
     rows_read: u64,
     rows_rejected: u64,
     by_rule: Vec<u64>,
@@ -80,6 +84,8 @@ impl<'a> Emit<'a> {
             accept,
             wanted: true,
             bytes_read: 0,
+            rows_passed_over: 0,
+            rows_with_added_fields: 0,
             rows_read: 0,
             rows_rejected: 0,
             by_record_code: BTreeMap::new(),
@@ -242,6 +248,13 @@ impl<'a> Emit<'a> {
         let rules = self.rules.codes().iter().chain(&self.more_codes).map(String::as_str).zip(self.by_rule);
         let records = self.by_record_code.iter().map(|(code, count)| (*code, *count));
         let rejections = rules.chain(records).filter(|(_, count)| *count > 0).map(|(code, count)| (format!("{}.{code}", self.source), count)).collect();
-        UnitTally { rows_read: self.rows_read, rows_rejected: self.rows_rejected, rejections, bytes_read: self.bytes_read }
+        UnitTally {
+            rows_read: self.rows_read,
+            rows_rejected: self.rows_rejected,
+            rejections,
+            bytes_read: self.bytes_read,
+            rows_passed_over: self.rows_passed_over,
+            rows_with_added_fields: self.rows_with_added_fields,
+        }
     }
 }
