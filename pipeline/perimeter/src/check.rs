@@ -21,7 +21,8 @@ mod rules;
 pub mod sets;
 mod typing;
 
-pub use typing::{Cell, Typed, Typing};
+pub use number::NumberStyle;
+pub use typing::{Cell, List, Typed, Typing};
 
 use crate::error::{Culprit, Failure, Result};
 use arrow::array::{Array, ArrayRef};

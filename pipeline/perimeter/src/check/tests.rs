@@ -1,6 +1,7 @@
 use super::*;
 use arrow::array::AsArray;
 use arrow::util::display::array_value_to_string;
+use perimeter_contract::job::TextOptions;
 use perimeter_contract::schema::{Check, CheckDigit, DateFormat, Decimal, ValueRule};
 
 fn typed<'a>(data_type: &DataType, cells: &[Cell<'a>]) -> (Vec<Option<String>>, Vec<u32>, Vec<u32>) {
@@ -8,7 +9,8 @@ fn typed<'a>(data_type: &DataType, cells: &[Cell<'a>]) -> (Vec<Option<String>>, 
 }
 
 fn typed_with(data_type: &DataType, prefix: Option<&str>, cells: &[Cell<'_>]) -> (Vec<Option<String>>, Vec<u32>, Vec<u32>) {
-    let mut typing = Typing::new(data_type, prefix);
+    let options = TextOptions { number_prefix: prefix.map(str::to_owned), ..TextOptions::default() };
+    let mut typing = Typing::new(data_type, Some(NumberStyle::of(&options)));
     typing.extend(cells.iter().copied());
     let typed = typing.finish();
     assert_eq!(typed.array.data_type(), &arrow_type(data_type));
@@ -35,6 +37,7 @@ fn decimals_are_exact_or_none() {
         ("007.10", "7.10"),
         (".5", "0.50"),
         ("-12.34", "-12.34"),
+        ("+12.34", "12.34"),
         ("9999999999999999.99", "9999999999999999.99"),
         ("-9999999999999999.99", "-9999999999999999.99"),
     ] {
@@ -44,7 +47,7 @@ fn decimals_are_exact_or_none() {
         "",
         " 1",
         "1 ",
-        "+1",
+        "+-1",
         "--1",
         "1.",
         ".",
@@ -97,7 +100,7 @@ fn integers_fit_or_are_none() {
     ] {
         assert_eq!(one(&DataType::Int64, text), Some(value.to_string()), "{text}");
     }
-    for text in ["9223372036854775808", "-9223372036854775809", "1.0", "1e3", "+1", "", "-", "1 ", "\u{ff11}", "1".repeat(90).as_str()] {
+    for text in ["9223372036854775808", "-9223372036854775809", "1.0", "1e3", "+-1", "", "-", "1 ", "\u{ff11}", "1".repeat(90).as_str()] {
         assert_eq!(one(&DataType::Int64, text), None, "{text}");
     }
     assert_eq!(one(&DataType::Int32, "-2147483648").as_deref(), Some("-2147483648"));
@@ -109,7 +112,7 @@ fn floats_and_booleans() {
     for (text, value) in [("1.5", "1.5"), ("-0.1", "-0.1"), ("1e3", "1000.0"), ("2E-3", "0.002"), (".5", "0.5"), ("9007199254740993", "9007199254740992.0")] {
         assert_eq!(one(&DataType::Float64, text).as_deref(), Some(value), "{text}");
     }
-    for text in ["NaN", "nan", "inf", "-inf", "infinity", "1e999", "0x1p3", "", "+1", "1.", "--1", "1e", "1-2", " 1"] {
+    for text in ["NaN", "nan", "inf", "-inf", "infinity", "1e999", "0x1p3", "", "++1", "1.", "--1", "1e", "1-2", " 1"] {
         assert_eq!(one(&DataType::Float64, text), None, "{text}");
     }
     assert_eq!(one(&DataType::Boolean, "TRUE").as_deref(), Some("true"));

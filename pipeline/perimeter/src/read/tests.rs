@@ -11,12 +11,13 @@ mod parquet;
 mod partitions;
 mod units;
 
+use super::decompress::Opened;
 use super::*;
 use crate::error::Error;
 use ::arrow::array::Array;
 use ::arrow::util::display::array_value_to_string;
 use perimeter_contract::Span;
-use perimeter_contract::job::{CsvOptions, Drift, JsonOptions, TextOptions, Uri};
+use perimeter_contract::job::{CsvOptions, Drift, Encoding, JsonOptions, TextOptions, Uri};
 use perimeter_contract::schema::{Check, Column, DataType, Schema};
 use std::path::{Path, PathBuf};
 
@@ -113,6 +114,12 @@ impl Bench {
         let path = self.write("in.csv", bytes);
         self.read(&csv_source(&path, names)).unwrap().0
     }
+}
+
+/// Bytes as if they were a file's.
+pub(super) fn opened(file: &InputFile, encoding: Encoding, bytes: &[u8]) -> Opened {
+    let (decoding, bytes) = super::encoding::decoded(file, encoding, Box::new(std::io::Cursor::new(bytes.to_vec()))).unwrap();
+    Opened { bytes, decoding, taken: Default::default() }
 }
 
 pub(super) fn column(name: &str, data_type: DataType) -> Column {

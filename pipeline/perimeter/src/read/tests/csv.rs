@@ -1,6 +1,7 @@
 use super::super::csv::Csv;
 use super::super::text::{Blocks, MAX_RECORD_BYTES, typings};
 use super::*;
+use crate::check::NumberStyle;
 use ::proptest::prelude::*;
 use perimeter_contract::schema::{DateFormat, Zone};
 
@@ -14,8 +15,10 @@ fn in_blocks(bench: &Bench, source: &Source, bytes: &[u8], block: usize, batch_r
     let ingest = Ingest { stores: &bench.stores, source, files: &files, projection: &projection, batch_rows };
     let mut out = Out::default();
     let mut emit = Emit::new(&ingest, &files[0], &mut out).unwrap();
-    let columns = typings(&ingest, &emit, &options.text);
-    let mut blocks = Blocks::new(Csv::new(options, Some(width)), &files[0], Box::new(std::io::Cursor::new(bytes.to_vec())), 0);
+    let style = NumberStyle::of(&options.text);
+    let columns = typings(&ingest, &emit, |_| style.clone());
+    let opened = opened(&files[0], options.text.encoding, bytes);
+    let mut blocks = Blocks::new(Csv::new(options, Some(width), opened.decoding.table()), &files[0], opened, 0);
     blocks.block_bytes = block;
     blocks.tokenizer.columns = projection.clone();
     blocks.ingest(&ingest, &mut emit, columns).unwrap();

@@ -1,5 +1,6 @@
 use super::super::csv::Csv;
 use super::super::csv_plan::cut;
+use super::super::decompress::open_after_mark;
 use super::super::text::Blocks;
 use super::*;
 
@@ -7,8 +8,8 @@ use super::*;
 fn cut_csv(bench: &Bench, source: &Source, unit_bytes: u64) -> (Vec<InputFile>, Vec<Unit>) {
     let Format::Csv(options) = &source.format else { panic!() };
     let files = bench.stores.list(&source.uri).unwrap();
-    let input = bench.stores.reader(&files[0]).unwrap();
-    let mut blocks = Blocks::new(Csv::new(options, Some(source.schema.columns.len())), &files[0], input, 0);
+    let (byte, opened) = open_after_mark(&bench.stores, &files[0], options.text.encoding).unwrap();
+    let mut blocks = Blocks::starting_at(Csv::new(options, Some(source.schema.columns.len()), opened.decoding.table()), &files[0], opened, byte);
     super::super::csv::pass_header(&mut blocks).unwrap();
     let parts = cut(&mut blocks, files[0].size_bytes, unit_bytes).unwrap();
     let units = parts.into_iter().map(|part| Unit { source: 0, file: 0, part }).collect();
