@@ -6,7 +6,7 @@
 //! | a policy or a schema file alone | to check it | [`load_policy`], [`load_schema`] |
 //! | an editor | completion and checks while typing | [`json_schema`] |
 //! | mistakes | text, or JSON | [`Diagnostics::render`], [`Diagnostics::to_json`] |
-//! | two schemas | what changed, and whom it breaks | [`diff`] |
+//! | two schemas | what changed, and whom it breaks | [`diff()`] |
 //! | files that are not on a disk | the same | [`load_with`], [`load_policy_with`], [`load_schema_with`] |
 //! | a cell with a date in it | days or microseconds | [`schema::CompiledFormat`] |
 //!

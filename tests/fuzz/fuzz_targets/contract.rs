@@ -5,4 +5,6 @@ use libfuzzer_sys::fuzz_target;
 #[path = "../src/contract.rs"]
 mod contract;
 
-fuzz_target!(|input: &[u8]| contract::run(input));
+fuzz_target!(|input: &[u8]| {
+    contract::run(input);
+});

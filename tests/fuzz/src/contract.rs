@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// Runs one input.
-pub fn run(input: &[u8]) {
-    let Some((mode, rest)) = input.split_first() else { return };
+/// Runs one input; whether its files were accepted.
+pub fn run(input: &[u8]) -> bool {
+    let Some((mode, rest)) = input.split_first() else { return false };
     let files: Vec<&[u8]> = rest.split(|byte| *byte == 255).collect();
     let file = |index: usize| -> io::Result<Vec<u8>> { files.get(index).map(|bytes| bytes.to_vec()).ok_or_else(|| io::ErrorKind::NotFound.into()) };
     match mode & 3 {
@@ -16,13 +16,14 @@ pub fn run(input: &[u8]) {
         1 => judge(load_policy_with(Path::new("x.yaml"), &|_| file(0)).err().as_ref()),
         2 => {
             let pair = [0, 1].map(|index| load_schema_with(Path::new("x.odcs.yaml"), &|_| file(index)));
-            pair.iter().for_each(|loaded| judge(loaded.as_ref().err()));
+            let [first, second] = [0, 1].map(|index: usize| judge(pair[index].as_ref().err()));
             if let [Ok((old, _)), Ok((new, _))] = &pair {
                 assert!(diff(old, old).is_empty(), "a file differs from itself");
                 let (there, back) = (diff(old, new), diff(new, old));
                 assert_eq!(there.is_empty(), back.is_empty(), "a difference in one direction");
                 assert!(there.iter().chain(&back).all(|change| !change.message.is_empty() && change.breaks.is_sorted()));
             }
+            first && second
         }
         _ => {
             // the job, the policy, and a schema for every other name
@@ -31,14 +32,14 @@ pub fn run(input: &[u8]) {
                 Some("policy.yaml") => file(1),
                 _ => file(2),
             };
-            judge(load_with(Path::new("/nowhere/job.yaml"), &BTreeMap::new(), &read).err().as_ref());
+            judge(load_with(Path::new("/nowhere/job.yaml"), &BTreeMap::new(), &read).err().as_ref())
         }
     }
 }
 
-/// A refusal says why, where, and what to do.
-fn judge(mistakes: Option<&Diagnostics>) {
-    let Some(mistakes) = mistakes else { return };
+/// Whether there are none; a refusal says why, where, and what to do.
+fn judge(mistakes: Option<&Diagnostics>) -> bool {
+    let Some(mistakes) = mistakes else { return true };
     assert!(!mistakes.list.is_empty(), "refused without a reason");
     for mistake in &mistakes.list {
         assert!(mistake.code != codes::INTERNAL, "{mistakes}");
@@ -49,4 +50,5 @@ fn judge(mistakes: Option<&Diagnostics>) {
     }
     assert!(mistakes.render().chars().all(|c| c == '\n' || !c.is_control()), "control characters");
     let _ = mistakes.to_json();
+    false
 }

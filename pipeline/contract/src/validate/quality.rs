@@ -111,7 +111,10 @@ fn kebab(name: &str) -> String {
 
 /// `mustBe` and its siblings, in this order; all of them hold.
 fn bounds(rule: &Quality, report: &mut Report) -> Option<Vec<Bound>> {
-    let single: [(&str, &Option<Spanned<Any>>, fn(Decimal) -> Bound); 6] = [
+    type Written<'a, F> = (&'a str, &'a Option<Spanned<Any>>, F);
+    type OfOne = fn(Decimal) -> Bound;
+    type OfTwo = fn(Decimal, Decimal) -> Bound;
+    let single: [Written<'_, OfOne>; 6] = [
         ("mustBe", &rule.must_be, Bound::Be),
         ("mustNotBe", &rule.must_not_be, Bound::NotBe),
         ("mustBeGreaterThan", &rule.must_be_greater_than, Bound::GreaterThan),
@@ -125,7 +128,7 @@ fn bounds(rule: &Quality, report: &mut Report) -> Option<Vec<Bound>> {
             found.push(bound(number(value, key, report)?));
         }
     }
-    let pairs: [(&str, &Option<Spanned<Any>>, fn(Decimal, Decimal) -> Bound); 2] =
+    let pairs: [Written<'_, OfTwo>; 2] =
         [("mustBeBetween", &rule.must_be_between, Bound::Between), ("mustNotBeBetween", &rule.must_not_be_between, Bound::NotBetween)];
     for (key, value, bound) in pairs {
         let Some(value) = value else { continue };
