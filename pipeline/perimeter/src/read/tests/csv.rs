@@ -1,31 +1,7 @@
-use super::super::csv::Csv;
-use super::super::text::{Blocks, MAX_RECORD_BYTES, typings};
+use super::super::text::MAX_RECORD_BYTES;
 use super::*;
-use crate::check::NumberStyle;
 use ::proptest::prelude::*;
 use perimeter_contract::schema::{DateFormat, Zone};
-
-/// Reads the same bytes in blocks of `block` bytes.
-fn in_blocks(bench: &Bench, source: &Source, bytes: &[u8], block: usize, batch_rows: usize) -> (Out, UnitTally) {
-    let Format::Csv(options) = &source.format else { panic!() };
-    let file = bench.stores.list(&source.uri).unwrap().remove(0);
-    let files = [file];
-    let width = source.schema.columns.len();
-    let projection: Vec<usize> = (0..width).collect();
-    let ingest = Ingest { stores: &bench.stores, source, files: &files, projection: &projection, batch_rows };
-    let mut out = Out::default();
-    let mut emit = Emit::new(&ingest, &files[0], &mut out).unwrap();
-    let style = NumberStyle::of(&options.text);
-    let columns = typings(&ingest, &emit, |_| style.clone());
-    let opened = opened(&files[0], options.text.encoding, bytes);
-    let mut blocks = Blocks::new(Csv::new(options, Some(width), opened.decoding.table()), &files[0], opened, 0);
-    blocks.block_bytes = block;
-    blocks.tokenizer.columns = projection.clone();
-    blocks.ingest(&ingest, &mut emit, columns).unwrap();
-    let tally = emit.finish();
-    out.batches.clear();
-    (out, tally)
-}
 
 #[test]
 fn quoted_and_bare_empty_and_null_markers_are_four_things() {
@@ -188,11 +164,11 @@ fn blocks_and_batches_change_nothing() {
     source.schema.columns.push(column("n", DataType::Int32));
     let text =
         b"\r\n1,\"a\"\"b\",3\r\n\"\",,x\n\xff,y,1\n\"q\nr\",\"s\r\n\",5\r\r\n\"torn,x\n7,\"\xc3\xa9\",8\n1,2\n\"a\"b,1,2\n\"a\"\"\"\"\",\"\",0009\n\"end";
-    let whole = in_blocks(&bench, &source, text, 1 << 20, 8192);
+    let whole = bench.in_blocks(&source, text, 1 << 20, 8192).unwrap();
     assert_eq!(whole.0.rows.len() + whole.0.rejected.len(), 10);
     for block in 1..=text.len() {
         for batch_rows in [1, 2, 3, 1000] {
-            assert_eq!(in_blocks(&bench, &source, text, block, batch_rows), whole, "block {block} batch {batch_rows}");
+            assert_eq!(bench.in_blocks(&source, text, block, batch_rows).unwrap(), whole, "block {block} batch {batch_rows}");
         }
     }
 }
@@ -204,7 +180,7 @@ fn cut_anywhere_nothing_is_lost() {
     let source = csv_source(&path, &["a", "b"]);
     let text = "1,\"two\nlines\"\n\"x\"\"y\",3\nlast,é";
     for end in 0..=text.len() {
-        let (out, _) = in_blocks(&bench, &source, &text.as_bytes()[..end], 7, 2);
+        let (out, _) = bench.in_blocks(&source, &text.as_bytes()[..end], 7, 2).unwrap();
         let bytes: usize =
             out.rejected.iter().map(|(_, _, raw)| raw.len()).sum::<usize>() + out.rows.iter().flatten().flatten().map(String::len).sum::<usize>();
         assert!(end == 0 || bytes > 0, "{end}");
@@ -223,7 +199,7 @@ proptest! {
         let end = if crlf { "\r\n" } else { "\n" };
         let cell = |c: &Option<String>| c.as_ref().map_or_else(String::new, |c| format!("\"{}\"", c.replace('"', "\"\"")));
         let text: String = table.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>().join(",") + end).collect();
-        let (out, _) = in_blocks(&bench, &source, text.as_bytes(), block, 7);
+        let (out, _) = bench.in_blocks(&source, text.as_bytes(), block, 7).unwrap();
         prop_assert_eq!(out.rows, table);
         prop_assert!(out.rejected.is_empty());
     }
@@ -234,9 +210,9 @@ proptest! {
         let bench = Bench::new();
         let path = bench.write("in.csv", "x");
         let source = csv_source(&path, &["a", "b"]);
-        let whole = in_blocks(&bench, &source, &bytes, 1 << 20, 8192);
+        let whole = bench.in_blocks(&source, &bytes, 1 << 20, 8192).unwrap();
         prop_assert_eq!(whole.1.rows_read, (whole.0.rows.len() + whole.0.rejected.len()) as u64);
-        prop_assert_eq!(in_blocks(&bench, &source, &bytes, block, 3), whole.clone());
+        prop_assert_eq!(bench.in_blocks(&source, &bytes, block, 3).unwrap(), whole.clone());
         // Nothing vanishes: each byte that is no delimiter, quote or line end is in a row or a reject.
         let letters = |b: &[u8]| b.iter().filter(|b| !b",\"\n\r".contains(b)).count();
         let kept = whole.0.rows.iter().flatten().flatten().map(|c| letters(c.as_bytes())).sum::<usize>() + whole.0.rejected.iter().map(|(_, _, raw)| letters(raw)).sum::<usize>();
