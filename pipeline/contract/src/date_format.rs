@@ -73,7 +73,7 @@ pub enum Offset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     Literal(u8),
-    /// `T` or a blank: only in [`CompiledFormat::iso_timestamp`].
+    /// `T`, `t` (RFC 3339 has both) or a blank: only in [`CompiledFormat::iso_timestamp`].
     DateTimeSeparator,
     Number {
         field: Field,
@@ -278,7 +278,7 @@ fn run(ops: &[Op], cell: &[u8], mut at: usize, year_base: i32, parts: &mut Parts
                 at += 1;
             }
             Op::DateTimeSeparator => {
-                if !matches!(cell.get(at)?, b' ' | b'T') {
+                if !matches!(cell.get(at)?, b' ' | b'T' | b't') {
                     return None;
                 }
                 at += 1;
@@ -383,6 +383,7 @@ fn fraction(cell: &[u8], mut at: usize, min: u8, max: u8) -> Option<(i32, usize)
 fn offset(cell: &[u8], at: usize, style: OffsetStyle) -> Option<(i32, usize)> {
     let sign = match cell.get(at)? {
         b'Z' if style != OffsetStyle::Z => return Some((0, at + 1)),
+        b'z' if style == OffsetStyle::Any => return Some((0, at + 1)),
         b'+' => 1,
         b'-' => -1,
         _ => return None,

@@ -120,14 +120,19 @@ pub(super) fn plan(stores: &Stores, source: &Source, options: &CsvOptions, file:
     let parts = if !can_be_cut(file, encoding)? || file.size_bytes < 2 * UNIT_BYTES || file.etag.is_some() {
         vec![Part::Whole]
     } else {
-        let (byte, opened) = open_after_mark(stores, file, encoding)?;
-        let mut blocks = Blocks::starting_at(Csv::new(options, header.width, opened.decoding.table()), file, opened, byte);
-        if options.header {
-            pass_header(&mut blocks)?;
-        }
-        cut(&mut blocks, file.size_bytes, UNIT_BYTES)?
+        parts(stores, options, &header, file, UNIT_BYTES)?
     };
     Ok(PlannedFile { parts, added: header.added })
+}
+
+/// Ranges of whole records of about this length.
+pub(super) fn parts(stores: &Stores, options: &CsvOptions, header: &Header, file: &InputFile, unit_bytes: u64) -> Result<Vec<Part>> {
+    let (byte, opened) = open_after_mark(stores, file, options.text.encoding)?;
+    let mut blocks = Blocks::starting_at(Csv::new(options, header.width, opened.decoding.table()), file, opened, byte);
+    if options.header {
+        pass_header(&mut blocks)?;
+    }
+    cut(&mut blocks, file.size_bytes, unit_bytes)
 }
 
 /// Cuts at the first record that starts `unit_bytes` or more after the cut before.

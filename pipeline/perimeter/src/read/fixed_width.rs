@@ -50,20 +50,31 @@ pub(super) fn plan(stores: &Stores, source: &Source, options: &FixedWidthOptions
     if !can_be_cut(file, encoding)? || file.size_bytes < 2 * UNIT_BYTES {
         return Ok(vec![Part::Whole]);
     }
-    let single_bytes = matches!(encoding, Encoding::Latin1 | Encoding::Windows1252 | Encoding::Cp850);
-    if !options.line_ends && single_bytes {
-        return Ok(by_length(u64::from(options.record_length), file.size_bytes, UNIT_BYTES));
-    }
-    if file.etag.is_some() {
+    // Without line ends and in bytes that are characters, nobody has to look.
+    if file.etag.is_some() && (options.line_ends || !is_single_byte(encoding)) {
         return Ok(vec![Part::Whole]);
     }
+    parts(stores, options, file, UNIT_BYTES)
+}
+
+fn is_single_byte(encoding: Encoding) -> bool {
+    matches!(encoding, Encoding::Latin1 | Encoding::Windows1252 | Encoding::Cp850)
+}
+
+/// Ranges of whole records of about this length.
+pub(super) fn parts(stores: &Stores, options: &FixedWidthOptions, file: &InputFile, unit_bytes: u64) -> Result<Vec<Part>> {
+    let encoding = options.text.encoding;
+    if !options.line_ends && is_single_byte(encoding) {
+        return Ok(by_length(u64::from(options.record_length), file.size_bytes, unit_bytes));
+    }
     let (byte, opened) = open_after_mark(stores, file, encoding)?;
+    // Every record counts, also those that are passed over.
     let records = FixedWidth::new(&FixedWidthOptions { record_types: None, ..options.clone() }, opened.decoding);
-    cut(&mut Blocks::starting_at(records, file, opened, byte), file.size_bytes, UNIT_BYTES)
+    cut(&mut Blocks::starting_at(records, file, opened, byte), file.size_bytes, unit_bytes)
 }
 
 /// Ranges of whole records, when their bytes can be counted without looking.
-pub(super) fn by_length(record_bytes: u64, size_bytes: u64, unit_bytes: u64) -> Vec<Part> {
+fn by_length(record_bytes: u64, size_bytes: u64, unit_bytes: u64) -> Vec<Part> {
     let records = (unit_bytes / record_bytes).max(1);
     let step = records.saturating_mul(record_bytes);
     let starts = (0..).map(|part: u64| part.saturating_mul(step)).take_while(|start| *start < size_bytes);

@@ -7,7 +7,7 @@ use super::csv_plan::cut;
 use super::decompress::{can_be_cut, empty, failure, open_after_mark, open_text, refuse_other_formats};
 use super::emit::Emit;
 use super::encoding::Table;
-use super::json_array::Array;
+use super::json_array::JsonArray;
 use super::json_scan::{List, Object, Scanner, Shape, Value, is_blank};
 use super::text::{Beyond, Blocks, Skipped, Step, Text, Tokenizer, typings};
 use super::{Ingest, InputFile, Part, UNIT_BYTES};
@@ -43,8 +43,13 @@ pub(super) fn plan(stores: &Stores, options: &JsonOptions, file: &InputFile) -> 
     if options.array || !can_be_cut(file, encoding)? || file.size_bytes < 2 * UNIT_BYTES || file.etag.is_some() {
         return Ok(vec![Part::Whole]);
     }
-    let (byte, opened) = open_after_mark(stores, file, encoding)?;
-    cut(&mut Blocks::starting_at(Lines, file, opened, byte), file.size_bytes, UNIT_BYTES)
+    parts(stores, options, file, UNIT_BYTES)
+}
+
+/// Ranges of whole lines of about this length.
+pub(super) fn parts(stores: &Stores, options: &JsonOptions, file: &InputFile, unit_bytes: u64) -> Result<Vec<Part>> {
+    let (byte, opened) = open_after_mark(stores, file, options.text.encoding)?;
+    cut(&mut Blocks::starting_at(Lines, file, opened, byte), file.size_bytes, unit_bytes)
 }
 
 /// Reads one unit.
@@ -56,7 +61,7 @@ pub(super) fn ingest(ingest: &Ingest<'_>, options: &JsonOptions, file: &InputFil
     let columns = typings(ingest, emit, |_| style.clone());
     let records = Records::new(ingest.source, options, opened.decoding.table());
     let done = if options.array {
-        Blocks::new(Array::new(records), file, opened, first_record).ingest(ingest, emit, columns)
+        Blocks::new(JsonArray::new(records), file, opened, first_record).ingest(ingest, emit, columns)
     } else {
         Blocks::new(Json { records }, file, opened, first_record).ingest(ingest, emit, columns)
     };
@@ -230,8 +235,9 @@ impl Records {
     }
 }
 
-struct Json {
-    records: Records,
+/// One object a line.
+pub(super) struct Json {
+    pub(super) records: Records,
 }
 
 impl Tokenizer for Json {

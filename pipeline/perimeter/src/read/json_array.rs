@@ -22,7 +22,7 @@ enum State {
     Closed,
 }
 
-pub(super) struct Array {
+pub(super) struct JsonArray {
     records: Records,
     state: State,
     structure: Structure,
@@ -38,7 +38,7 @@ const NO_ARRAY: Fault =
     Fault { code: "torn-array", message: "the file does not start with `[`", help: "Leave `layout: array` out if the file has one object a line" };
 const TRAILING: Fault = Fault { code: "trailing-data", message: "something follows the end of the array", help: "Look at the end of the file" };
 
-impl Array {
+impl JsonArray {
     pub(super) fn new(records: Records) -> Self {
         Self { records, state: State::Open, structure: Structure::default() }
     }
@@ -74,7 +74,7 @@ impl Array {
     }
 }
 
-impl Tokenizer for Array {
+impl Tokenizer for JsonArray {
     fn next(&mut self, bytes: &[u8], start: usize, beyond: Beyond) -> Step {
         let mut at = start;
         loop {

@@ -20,6 +20,7 @@ fn one_object_a_line_keys_in_any_order_absent_is_null() {
     assert!(out.rejected.is_empty());
 }
 
+/// B21, B24. B25: `json_nested::b25_the_first_record_of_an_array_is_intact`.
 #[test]
 fn numbers_keep_every_digit() {
     let columns = vec![column("ts", DataType::Int64), column("amt", DataType::Decimal { precision: 20, scale: 0 }), column("f", DataType::Float64)];
