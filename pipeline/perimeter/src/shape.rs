@@ -3,9 +3,12 @@
 //! [`Layout::resolve`] settles once what every Example of a job looks like. An [`Emitter`] per partition then takes the sorted batches and writes the
 //! partition's shards: one Example a row, or per entity its events in order, cut into chunks of the largest bucket and padded at the end to the smallest
 //! bucket that holds them. It holds one chunk of one entity at most, however long the entity is, and its bytes do not depend on how rows were cut into batches.
+pub mod buckets;
 mod column;
 mod emit;
 mod layout;
+pub mod lengths;
+pub mod overflow;
 mod runs;
 
 pub use emit::{Emitted, Emitter};
