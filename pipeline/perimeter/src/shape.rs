@@ -5,10 +5,12 @@
 //! bucket that holds them. It holds one chunk of one entity at most, however long the entity is, and its bytes do not depend on how rows were cut into batches.
 pub mod buckets;
 mod column;
+pub mod dtype;
 mod emit;
 mod layout;
 pub mod lengths;
 pub mod overflow;
+pub mod pack;
 mod runs;
 
 pub use emit::{Emitted, Emitter};
