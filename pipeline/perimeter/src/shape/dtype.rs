@@ -430,4 +430,26 @@ mod tests {
             assert_eq!(serde_json::to_string(&dtype).unwrap(), format!("\"{}\"", dtype.name()));
         }
     }
+
+    /// The digests in `tests/interop/check_dtypes.py`, which hashes what ml_dtypes and numpy make of the same inputs.
+    #[test]
+    fn digests_that_ml_dtypes_gives() {
+        use sha2::{Digest, Sha256};
+        let lower = [0x0000, 0x0001, 0x7fff, 0x8000, 0x8001, 0xffff];
+        let floats: Vec<f32> = (0..=0xffff_u32).flat_map(|upper| lower.map(|lower| f32::from_bits(upper << 16 | lower))).collect();
+        let finite = floats.iter().filter(|float| float.is_finite() && **float != 0.0).map(|&float| f64::from(float).to_bits());
+        let doubles: Vec<f64> = finite.flat_map(|bits| [bits - 1, bits, bits + 1].map(f64::from_bits)).collect();
+        let powers = (0..63).flat_map(|step| (-3..4).map(move |more| (1_i64 << step) + more));
+        let middles = (0..54).flat_map(|step| (-1..2).map(move |more| (0x181_i64 << step) + more));
+        let ints: Vec<i64> = powers.chain(middles).collect();
+        let ints: Vec<i64> = ints.iter().copied().chain(ints.iter().map(|int| -int)).collect();
+        let digest = |words: Vec<u16>| hex::encode(Sha256::digest(words.into_iter().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()));
+        let bfloat16 = |values: &[f64]| values.iter().map(|&value| bfloat16_bits(value as f32)).collect::<Vec<_>>();
+        assert_eq!(digest(floats.iter().map(|&float| bfloat16_bits(float)).collect()), "6cf8143dd41834d44febab198c7e0b943cd126485e25efc4045013a4a226738f");
+        assert_eq!(digest(bfloat16(&doubles)), "2a05dad98c5b630282ef2390721bdfedec7ed87aabbbfecec7f97209e91527a6");
+        assert_eq!(digest(doubles.iter().map(|&double| float16_bits(double)).collect()), "86433b03f624d2441008f421b183c5a3bf637f11ca8abad90b04b1dad5da523f");
+        let mut bytes = Vec::new();
+        Dtype::Bfloat16.append_ints(&ints, &mut bytes).unwrap();
+        assert_eq!(hex::encode(Sha256::digest(&bytes)), "ee0849b0d3dabed0d17260dc6e5c2a8e56def941cc2e023475ab6d41c5e92fd2");
+    }
 }
