@@ -12,6 +12,9 @@ pub mod lengths;
 pub mod overflow;
 pub mod pack;
 mod runs;
+pub mod scale;
+pub mod statistics;
+pub mod vocabulary;
 
 pub use emit::{Emitted, Emitter};
 pub use layout::{CHUNK, FeatureShape, HIDDEN_PREFIX, LENGTH, Layout, SHARD_COLUMN};
