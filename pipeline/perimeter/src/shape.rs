@@ -14,6 +14,7 @@ pub mod pack;
 mod runs;
 pub mod scale;
 pub mod statistics;
+pub mod tokenize;
 pub mod vocabulary;
 
 pub use emit::{Emitted, Emitter};

@@ -11,6 +11,9 @@ mod example;
 mod folder;
 mod hash;
 mod table;
+pub mod tensor;
+pub mod tf_record;
+pub mod tfds;
 mod write;
 
 pub use example::{Encoder, Field, ListKind, Malformed, Values, each_field, fields};
