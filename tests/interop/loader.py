@@ -134,7 +134,8 @@ class BucketSteps:
 
 
 def batches(steps, threads=4, prefetch=8, workers=0):
-    """A Grain dataset of the steps, read ahead by threads, or by as many processes as `workers` says. Its iterators have get_state and set_state."""
+    """A Grain dataset of the steps, read ahead by threads, or by as many processes as `workers` says (Grain wants those under
+    absl.app.run, or after flags.FLAGS.mark_as_parsed()). Its iterators have get_state and set_state."""
     data = grain.MapDataset.source(steps).to_iter_dataset(grain.ReadOptions(num_threads=threads, prefetch_buffer_size=prefetch))
     return data.mp_prefetch(grain.MultiprocessingOptions(num_workers=workers)) if workers else data
 

@@ -92,8 +92,9 @@ pub fn best(lengths: &LengthHistogram, most: NonZeroU32, choice: &Choice) -> Res
             }
             let middle = low + (high - low) / 2;
             let (mut least, mut at) = (u128::MAX, from);
-            for start in from..=to.min(middle - 1) {
-                let total = waste[start].saturating_add(points.padding(start, middle));
+            let last = to.min(middle - 1);
+            for (start, &before) in waste[..=last].iter().enumerate().skip(from) {
+                let total = before.saturating_add(points.padding(start, middle));
                 if total < least {
                     (least, at) = (total, start);
                 }

@@ -227,7 +227,6 @@ fn truth(value: i64) -> Result<u8, Reason> {
 }
 
 /// The bfloat16 nearest to a float32, ties to even; beyond the largest, infinity. A NaN becomes the quiet NaN of its sign without payload, as in `ml_dtypes`.
-#[expect(clippy::cast_possible_truncation, reason = "the upper half of a u32")]
 pub fn bfloat16_bits(value: f32) -> u16 {
     let bits = value.to_bits();
     let upper = (bits >> 16) as u16;

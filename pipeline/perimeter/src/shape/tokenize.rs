@@ -256,6 +256,7 @@ mod tests {
     use super::*;
     use arrow::array::{BinaryArray, Int32Array, StringArray, StringViewArray};
     use proptest::prelude::*;
+    use std::io::Write as _;
     use std::path::Path;
     use std::sync::Arc;
 
@@ -433,7 +434,7 @@ mod tests {
         let mut texts = Vec::new();
         for name in ["notes_pt_BR.jsonl", "notes_en_US.jsonl"] {
             let Ok(lines) = std::fs::read_to_string(folder.join(name)) else {
-                eprintln!("skipped: {name} is not there");
+                let _ = writeln!(std::io::stderr(), "skipped: ../shared/corpora/financial/faker_synthetic/{name} is not there");
                 return;
             };
             for line in lines.lines() {

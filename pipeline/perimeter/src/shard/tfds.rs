@@ -74,10 +74,11 @@ pub fn shard_file_name(dataset: &str, split: &str, format: FileFormat, shard: u3
     format!("{dataset}-{split}.{}-{shard:0digits$}-of-{shards:0digits$}", format.suffix())
 }
 
-/// The bytes of `dataset_info.json`.
+/// The bytes of `dataset_info.json`. A split without records stays out: TFDS cannot open its data source, nor then that of any other.
 pub fn dataset_info(dataset: &str, description: &str, format: FileFormat, splits: &[Split]) -> Vec<u8> {
     let splits: Vec<Value> = splits
         .iter()
+        .filter(|split| split.shard_records.iter().any(|&records| records > 0))
         .map(|split| {
             json!({
                 "filepathTemplate": "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
@@ -143,7 +144,8 @@ mod tests {
     #[test]
     fn splits_are_protobuf_json() {
         let split = Split { name: "train".to_owned(), shard_records: vec![3, 0, 4], bytes: 1234 };
-        let bytes = dataset_info("cards", "sequences", FileFormat::ArrayRecord, &[split]);
+        let none = Split { name: "validation".to_owned(), shard_records: vec![0, 0], bytes: 512 };
+        let bytes = dataset_info("cards", "sequences", FileFormat::ArrayRecord, &[split, none]);
         assert_eq!(
             serde_json::from_slice::<Value>(&bytes).unwrap(),
             json!({
