@@ -3,8 +3,7 @@ use super::places::{Places, Use, before_pattern, is_inside, refuse_parameters};
 use super::{Report, days, file_name, is_identifier, touched, unique};
 use crate::diagnostic::{list, nearest, shorten};
 use crate::job::{
-    CsvOptions, Dtype, Encode, Feature, Format, JsonOptions, Key, Overflow, Prepare, Provider, Quarantine, Scale, Sequence, Shape, Sink, Table, TextOptions,
-    Uri,
+    CsvOptions, Dtype, Encode, Feature, Format, JsonOptions, Key, Overflow, Prepare, Provider, Quarantine, Scale, Sequence, Shape, Sink, Table, TextOptions, Uri,
 };
 use crate::spanned::{Entries, OneOrMany, Spanned};
 use crate::typed::job as typed;

@@ -25,11 +25,7 @@ fn mistake(code: &'static str, file: &InputFile, message: &str, help: &str) -> c
 /// Reads the header of a file, or makes up the one that the contract implies.
 pub(super) fn read_header(stores: &Stores, source: &Source, options: &CsvOptions, file: &InputFile) -> Result<Header> {
     let names = source.schema.columns.len();
-    if !options.delimiter.is_ascii()
-        || !options.quote.is_none_or(|quote| quote.is_ascii())
-        || options.quote == Some(options.delimiter)
-        || matches!(options.delimiter, b'\n' | b'\r')
-    {
+    if !options.delimiter.is_ascii() || !options.quote.is_none_or(|quote| quote.is_ascii()) || options.quote == Some(options.delimiter) || matches!(options.delimiter, b'\n' | b'\r') {
         return Err(mistake(
             "unusable-delimiter",
             file,
