@@ -9,7 +9,7 @@ use perimeter_contract::schema::{DateFormat, Zone};
 use serde_json::Value;
 use std::collections::{BTreeMap as Map, HashMap};
 use std::io::Read;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 /// Files whose verdict we dispute, or that are not what their place says.
@@ -129,8 +129,6 @@ impl Accept for Rows {
     }
 }
 
-use std::sync::Arc;
-
 fn read(stores: &Stores, source: &Source) -> Result<(Rows, UnitTally)> {
     let (files, units) = plan_units(stores, 0, source)?;
     let mut rows = Rows::default();
@@ -171,7 +169,8 @@ fn refused(error: &Error, path: &Path) -> String {
 }
 
 /// What a suite says of a file: names of columns, and their cells. `Err`: no value of the contract's type, so its row is rejected.
-type Golden = Vec<(String, Vec<Result<Option<String>, ()>>)>;
+type Golden = Vec<(String, Cells)>;
+type Cells = Vec<Result<Option<String>, ()>>;
 
 struct Suite {
     bench: Bench,
@@ -233,7 +232,7 @@ fn same(path: &Path, source: &Source, rows: &Rows, golden: Option<&Golden>) {
     let Some(golden) = golden else { return };
     let total = golden.first().map_or(0, |(_, cells)| cells.len());
     assert_eq!(rows.rows.len() + rows.rejected.len(), total, "{path:?}");
-    let known: Vec<(usize, &Vec<Result<Option<String>, ()>>)> = source
+    let known: Vec<(usize, &Cells)> = source
         .schema
         .columns
         .iter()
@@ -306,7 +305,7 @@ fn number(value: &Value) -> i128 {
     value.as_str().map_or_else(|| i128::from(value.as_i64().unwrap()), |text| text.parse().unwrap())
 }
 
-fn decoded(kind: &Value, children: &Value, column: &Value) -> Option<Vec<Result<Option<String>, ()>>> {
+fn decoded(kind: &Value, children: &Value, column: &Value) -> Option<Cells> {
     let unit = kind["unit"].as_str().unwrap_or_default();
     let within = |value: i128| if (0..86_400_000_000).contains(&value) { Ok(value.to_string()) } else { Err(()) };
     let micros = |value: i128| -> Result<String, ()> {
