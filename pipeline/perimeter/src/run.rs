@@ -371,7 +371,7 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, digests: &[Vec<Op
         for (((file, &rows), rejections), sha256) in input.files.iter().zip(rows).zip(rejections).zip(digests) {
             inputs.push(seal::Input {
                 source: source.name.clone(),
-                uri: digest.shown(&file.uri, &source.uri.0),
+                uri: digest.shown(file),
                 bytes: file.size_bytes,
                 etag: file.etag.clone(),
                 sha256: sha256.clone(),
@@ -428,13 +428,13 @@ impl KeyedUri {
         Self(CryptoHash::new(root, "perimeter:input-uri", &options))
     }
 
-    fn shown(&mut self, uri: &str, pattern: &str) -> String {
-        let written: Vec<&str> = pattern.split('/').collect();
-        if uri.split('/').all(|segment| !segment.contains('=') || written.contains(&segment)) {
-            return uri.to_owned();
+    /// The uri as it is where all of it may be shown, as the label says: `key=value` in a path is a cell of the column.
+    fn shown(&mut self, file: &InputFile) -> String {
+        if file.label == file.uri {
+            return file.uri.clone();
         }
         let mut token = b"keyed:".to_vec();
-        match self.0.apply(uri, &mut token) {
+        match self.0.apply(&file.uri, &mut token) {
             Ok(()) => String::from_utf8_lossy(&token).into_owned(),
             Err(_) => "keyed:".to_owned(),
         }

@@ -190,7 +190,10 @@ proptest! {
         let mut scanner = Scanner::new(Shape::new(&texts(&["a", "b"]), &[], false), None);
         let start = line.bytes().position(|b| !is_blank(&[b])).unwrap_or(line.len());
         let ours = scanner.object(line.as_bytes(), start, &mut [Value::Null; 2]).is_some_and(|object| is_blank(&line.as_bytes()[object.end..]));
-        let theirs = serde_json::from_str::<serde_json::Value>(&line).is_ok_and(|v| v.is_object());
+        let theirs = serde_json::from_str::<serde_json::Value>(&line);
+        // `1.5e3000` is a number by RFC 8259; that parser has no type for it.
+        prop_assume!(!theirs.as_ref().is_err_and(|error| error.to_string().contains("number out of range")));
+        let theirs = theirs.is_ok_and(|value| value.is_object());
         prop_assert_eq!(ours, theirs, "{}", line);
     }
 }
