@@ -5,6 +5,7 @@ rustc=$1
 shift
 case " $* " in
 *" --crate-name array_record"* | *" --crate-name perimeter_fuzz "*) exec "$rustc" "$@" ;;
+*" --crate-name perimeter_fuzz_text "* | *" --crate-name perimeter_contract "*) exec "$rustc" "$@" ;;
 esac
 kept=()
 for argument; do
