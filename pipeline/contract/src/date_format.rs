@@ -578,7 +578,7 @@ impl Compiler<'_> {
         if self.time_of_day && (seen.year || seen.month || seen.day || seen.offset != Offset::Never) {
             return self.error("a time of day has no date and no offset");
         }
-        if !self.time_of_day && !(seen.year && seen.month && seen.day) {
+        if !(self.time_of_day || (seen.year && seen.month && seen.day)) {
             return self.error("a date needs year, month and day");
         }
         if seen.hour && (seen.hour_of_half || seen.half) {

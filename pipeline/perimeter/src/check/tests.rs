@@ -413,9 +413,14 @@ fn dates_and_times_are_what_the_corpus_says() {
         assert_eq!(ours, wanted && profile.is_match(value), "{kind} {value}");
         seen += 1;
         // The same with a pattern, where one says it.
-        for (pattern, has_time) in
-            [("yyyyMMdd", false), ("yyyy/MM/dd", false), ("yyyy-MM-dd HH", true), ("yyyy-MM-dd HH:mm", true), ("yyyy-MM-dd'T'HH:mmX", true), ("yyyyMMdd'T'HHmmX", true)]
-        {
+        for (pattern, has_time) in [
+            ("yyyyMMdd", false),
+            ("yyyy/MM/dd", false),
+            ("yyyy-MM-dd HH", true),
+            ("yyyy-MM-dd HH:mm", true),
+            ("yyyy-MM-dd'T'HH:mmX", true),
+            ("yyyyMMdd'T'HHmmX", true),
+        ] {
             let read = if has_time { styled(&plain, &at(DateFormat::new(pattern).unwrap(), default), value) } else { styled(&plain, &date(pattern), value) };
             assert!(!read || wanted || with_zone, "{pattern} takes {value}");
         }
@@ -430,12 +435,20 @@ fn dates_and_times_are_what_the_corpus_says() {
 fn styles_of_numbers() {
     let style = |point: u8, thousands| TextOptions { decimal_separator: point, thousands_separator: thousands, ..TextOptions::default() };
     let cases: [(TextOptions, &[&str], &[&str]); 6] = [
-        (style(b',', Some('.')), &["1.234,56", "1234,56", "-1.234.567,8", "+1", ",5", "0,5", "999", "1.000"], &["1.23,4", "12.34", ".234", "1234.567", "1,234.5", "1.234.56", "0.123", "00", "01,5", "1..234", "1.", "1,", "1.234,5.6"]),
+        (
+            style(b',', Some('.')),
+            &["1.234,56", "1234,56", "-1.234.567,8", "+1", ",5", "0,5", "999", "1.000"],
+            &["1.23,4", "12.34", ".234", "1234.567", "1,234.5", "1.234.56", "0.123", "00", "01,5", "1..234", "1.", "1,", "1.234,5.6"],
+        ),
         (style(b'.', Some(',')), &["1,234.56", "12,345", "123,456,789.01"], &["1,234,56", ",123", "1,2345", "1,23", "1234,567"]),
         (style(b',', None), &["1,5", "007,10"], &["1.5", "1,5,0", "1.234,5", ","]),
         (style(b',', Some(' ')), &["1 234,56", "1\u{a0}234\u{a0}567", "1\u{202f}234"], &["1 234\u{a0}567", " 1", "1 ", "1  234", "12 34"]),
         (style(b'.', Some('\'')), &["1'234.5", "1’234’567"], &["1'23", "'123", "1'234’567"]),
-        (TextOptions { number_prefix: Some("R$".into()), ..style(b',', Some('.')) }, &["R$1.234,56", "-R$1", "R$-1", "+R$1", "1"], &["R$ 1", "-R$-1", "--R$1", "R$", "R$R$1"]),
+        (
+            TextOptions { number_prefix: Some("R$".into()), ..style(b',', Some('.')) },
+            &["R$1.234,56", "-R$1", "R$-1", "+R$1", "1"],
+            &["R$ 1", "-R$-1", "--R$1", "R$", "R$R$1"],
+        ),
     ];
     for (options, good, bad) in cases {
         for text in good {

@@ -55,7 +55,17 @@ impl Choices<'_> {
             null_markers: if style & 1 > 0 { vec!["NULL".into(), "é".into()] } else { Vec::new() },
             number_prefix: if style & 2 > 0 { Some("$".into()) } else { None },
             decimal_separator: if style & 4 > 0 { b',' } else { b'.' },
-            thousands_separator: if style & 8 > 0 { Some(if style & 16 > 0 { ' ' } else if style & 4 > 0 { '.' } else { ',' }) } else { None },
+            thousands_separator: if style & 8 > 0 {
+                Some(if style & 16 > 0 {
+                    ' '
+                } else if style & 4 > 0 {
+                    '.'
+                } else {
+                    ','
+                })
+            } else {
+                None
+            },
         }
     }
 
@@ -113,7 +123,8 @@ pub fn csv(input: &[u8], read: Reader<'_>) {
     let (case, block, batch_rows) = choices.case(Format::Csv(options.clone()), columns);
     let outcome = sound(&case, block, batch_rows, read);
     // Nothing vanishes: what is no separator is in a row or in a reject.
-    if is_plain(&case, &text) && all_text && text.null_markers.is_empty() && options.escape.is_none() && options.comment.is_none() && outcome.refusal.is_none() {
+    if is_plain(&case, &text) && all_text && text.null_markers.is_empty() && options.escape.is_none() && options.comment.is_none() && outcome.refusal.is_none()
+    {
         let special = [options.delimiter, b'\n', b'\r', options.quote.unwrap_or(b'\n')];
         let letters = |bytes: &[u8]| bytes.iter().filter(|b| !special.contains(b)).count();
         let kept: usize = outcome
@@ -215,7 +226,7 @@ pub fn fixed_width(input: &[u8], read: Reader<'_>) {
         let last = lines.len() - 1;
         let is_record = |(at, line): &(usize, &&str)| {
             let line = line.strip_suffix('\r').unwrap_or(line);
-            !line.is_empty() && !(*at == last && line == "\u{1a}")
+            !(line.is_empty() || (*at == last && line == "\u{1a}"))
         };
         lines.iter().enumerate().filter(is_record).count()
     } else {

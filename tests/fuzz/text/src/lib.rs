@@ -205,7 +205,9 @@ pub mod read {
                     blocks(json::Json { records }, case, &file, opened, block).ingest(batch_rows, sink, typings)
                 }
             }
-            Format::FixedWidth(options) => blocks(fixed_width::FixedWidth::new(options, decoding), case, &file, opened, block).ingest(batch_rows, sink, typings),
+            Format::FixedWidth(options) => {
+                blocks(fixed_width::FixedWidth::new(options, decoding), case, &file, opened, block).ingest(batch_rows, sink, typings)
+            }
             _ => Ok(()),
         }
     }

@@ -110,7 +110,8 @@ fn cnab_400() {
 #[test]
 fn records_have_their_length_or_cost_themselves() {
     let o = options(5, vec![field(1, 2), field(3, 3)]);
-    let (out, tally) = read(o.clone(), texts(2), b"ab123\nab12\n\nab1234\r\n\r\ncd456\r\n\xc3\xa9f789\n\xff\xfe123\ngh\xff12\n\x1a\nij12\r\n\x1a".as_slice()).unwrap();
+    let (out, tally) =
+        read(o.clone(), texts(2), b"ab123\nab12\n\nab1234\r\n\r\ncd456\r\n\xc3\xa9f789\n\xff\xfe123\ngh\xff12\n\x1a\nij12\r\n\x1a".as_slice()).unwrap();
     assert_eq!(out.cells(), [["ab", "123"], ["cd", "456"], ["éf", "789"]]);
     let codes: Vec<_> = out.codes().into_iter().map(|(n, c)| format!("{n} {c}")).collect();
     assert_eq!(codes, ["2 ragged", "3 ragged", "6 invalid-utf8", "7 invalid-utf8", "8 ragged", "9 ragged"]);
@@ -175,7 +176,8 @@ fn decimals_that_are_implied_and_signs_on_either_side() {
     }
     // Wide fields stay exact, and written points need no implied ones.
     let wide = FixedField { implied_decimals: Some(4), ..field(1, 38) };
-    let (out, _) = read(options(38, vec![wide]), vec![column("d", DataType::Decimal { precision: 38, scale: 4 })], "12345678901234567890123456789012345678").unwrap();
+    let (out, _) =
+        read(options(38, vec![wide]), vec![column("d", DataType::Decimal { precision: 38, scale: 4 })], "12345678901234567890123456789012345678").unwrap();
     assert_eq!(out.cells(), [["1234567890123456789012345678901234.5678"]]);
     let plain = options(8, vec![field(1, 8), field(1, 8)]);
     assert_eq!(read(plain, columns, "  12.5- ").unwrap().0.cells(), [["-12.50", "-12.5"]]);
@@ -225,8 +227,11 @@ fn timestamps_and_times() {
     assert_eq!(out.codes(), [(2, "t.type".into())]);
 }
 
+/// Rows, record numbers with codes, records passed over.
+type Naive = (Vec<Vec<Option<String>>>, Vec<(u64, String)>, u64);
+
 /// What a reader does that knows nothing of blocks: lines, characters, fields.
-fn naive(text: &str, types: Option<&RecordTypes>) -> (Vec<Vec<Option<String>>>, Vec<(u64, String)>, u64) {
+fn naive(text: &str, types: Option<&RecordTypes>) -> Naive {
     let (mut rows, mut codes, mut passed, mut number) = (Vec::new(), Vec::new(), 0, 0);
     let mut pieces: Vec<(&str, bool)> = text.split('\n').map(|line| (line, false)).collect();
     if let Some(last) = pieces.last_mut() {

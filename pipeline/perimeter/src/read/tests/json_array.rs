@@ -15,10 +15,7 @@ fn read(names: &[&str], bytes: impl AsRef<[u8]>) -> Result<(Out, UnitTally)> {
 
 #[test]
 fn elements_over_any_white_space() {
-    for text in [
-        "[{\"a\":\"1\",\"b\":\"x\"},{\"b\":\"y\"}]",
-        "\u{feff} \n[\n  {\n    \"a\": \"1\",\r\n\t\"b\": \"x\"\n  }\n , \n{ \"b\" : \"y\" }\n]\n\n",
-    ] {
+    for text in ["[{\"a\":\"1\",\"b\":\"x\"},{\"b\":\"y\"}]", "\u{feff} \n[\n  {\n    \"a\": \"1\",\r\n\t\"b\": \"x\"\n  }\n , \n{ \"b\" : \"y\" }\n]\n\n"] {
         let (out, tally) = read(&["a", "b"], text).unwrap();
         assert_eq!((out.cells(), tally.rows_read), (vec![vec!["1", "x"], vec!["∅", "y"]], 2));
     }

@@ -50,7 +50,8 @@ fn run(target: &str, body: fn(&[u8], bodies::Reader<'_>), changes: usize) {
     bench.write("in", "x");
     let uri = Uri(bench.folder.path().join("in").to_str().unwrap().into());
     let reader = |case: &bodies::Case, block: usize, batch_rows: usize| {
-        let case = bodies::Case { source: Source { uri: uri.clone(), ..case.source.clone() }, bytes: case.bytes.clone(), max_record_bytes: case.max_record_bytes };
+        let case =
+            bodies::Case { source: Source { uri: uri.clone(), ..case.source.clone() }, bytes: case.bytes.clone(), max_record_bytes: case.max_record_bytes };
         read(&bench, &case, block, batch_rows)
     };
     let inputs = inputs(target);

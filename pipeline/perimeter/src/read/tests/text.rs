@@ -131,8 +131,7 @@ fn csv_source_with(path: &Path, names: &[&str], options: CsvOptions) -> Source {
 #[test]
 fn byte_order_marks_agree_with_the_job_or_are_refused() {
     let bench = Bench::new();
-    let marks: [(&str, &[u8]); 5] =
-        [("", b""), ("utf-8", b"\xef\xbb\xbf"), ("le", b"\xff\xfe"), ("be", b"\xfe\xff"), ("utf-32", b"\xff\xfe\0\0")];
+    let marks: [(&str, &[u8]); 5] = [("", b""), ("utf-8", b"\xef\xbb\xbf"), ("le", b"\xff\xfe"), ("be", b"\xfe\xff"), ("utf-32", b"\xff\xfe\0\0")];
     for encoding in ENCODINGS {
         for (name, mark) in marks {
             let body = match (encoding, name) {
@@ -188,8 +187,7 @@ fn numbers_as_the_job_says_they_are_written() {
     let path = bench.write("in.csv", "d;i;f\n1.234,56;1.234;-0,5\n-R$ 1234,5;-7;1e3\n1,234.56;1,5;1.5\n");
     let text = TextOptions { decimal_separator: b',', thousands_separator: Some('.'), number_prefix: Some("R$ ".into()), ..TextOptions::default() };
     let mut source = csv_source_with(&path, &[], CsvOptions { delimiter: b';', text: text.clone(), ..csv_options() });
-    source.schema.columns =
-        vec![column("d", DataType::Decimal { precision: 9, scale: 2 }), column("i", DataType::Int32), column("f", DataType::Float64)];
+    source.schema.columns = vec![column("d", DataType::Decimal { precision: 9, scale: 2 }), column("i", DataType::Int32), column("f", DataType::Float64)];
     let (out, _) = bench.read(&source).unwrap();
     assert_eq!(out.cells(), [["1234.56", "1234", "-0.5"], ["-1234.50", "-7", "1000.0"]]);
     assert_eq!(out.codes(), [(3, "d.type+i.type+f.type".into())]);
