@@ -21,7 +21,8 @@
 //! | `too-long` | a record of more than 16 MiB |
 //! | `invalid-json`, `duplicate-key`, `unknown-field` | JSON: not exactly one object by RFC 8259; a key twice; a key that the contract does not have |
 //!
-//! Codes of a cell are those of [`crate::check`]. Lines without any character are no records. Faults of a whole file (truncated, corrupt) end the unit with exit 1.
+//! Codes of a cell are those of [`crate::check`]; beside them, `<path>.required` is that of an object that must be there, and `<column>.partition` that of a row
+//! whose value is another one than the path's. Lines without any character are no records. Faults of a whole file (truncated, corrupt) end the unit with exit 1.
 mod arrow_ipc;
 mod avro;
 mod columns;

@@ -117,7 +117,14 @@ impl Opened {
     fn ingest_group(&self, ingest: &Ingest<'_>, file: &InputFile, group: usize, row: &mut u64, emit: &mut Emit<'_>) -> Result<()> {
         let declared = rows_of(self.metadata.metadata().row_group(group).num_rows(), file)?;
         let wanted = self.layout.wanted(emit, ingest.projection);
-        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), wanted.roots.iter().copied());
+        // Groups without fields are in the file's schema and not in Arrow's: fields stand at other places there.
+        let in_file = self.metadata.parquet_schema().root_schema().get_fields();
+        let place = |root: &usize| {
+            let field = self.metadata.schema().fields().get(*root)?;
+            in_file.iter().position(|f| f.name() == field.name() && !(f.is_group() && f.get_fields().is_empty()))
+        };
+        let places = wanted.roots.iter().map(place).collect::<Option<Vec<_>>>().ok_or_else(|| corrupt(file))?;
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), places);
         self.pages.begin(&self.metadata, group, &mask, file)?;
         let fail = |_| self.pages.failure(file);
         let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(self.pages.clone(), self.metadata.clone())
@@ -191,8 +198,11 @@ fn nested_int96(metadata: &ArrowReaderMetadata) -> Option<String> {
 /// The file's schema with microseconds for INT96, whose nanoseconds since 1970 do not fit 64 bits for all its dates; `None` when there is none.
 fn without_int96(metadata: &ArrowReaderMetadata) -> Option<ArrowSchema> {
     let roots = metadata.parquet_schema().root_schema().get_fields();
-    let is_int96 = |at: usize| roots.get(at).is_some_and(|t| t.is_primitive() && t.get_physical_type() == PhysicalType::INT96);
     let fields = metadata.schema().fields();
+    let is_int96 = |at: usize| {
+        let root = roots.iter().find(|t| fields.get(at).is_some_and(|f| f.name() == t.name()));
+        root.is_some_and(|t| t.is_primitive() && t.get_physical_type() == PhysicalType::INT96)
+    };
     (0..fields.len()).any(is_int96).then(|| {
         let micros = |field: &Field| field.clone().with_data_type(ArrowType::Timestamp(TimeUnit::Microsecond, None));
         ArrowSchema::new(fields.iter().enumerate().map(|(at, f)| if is_int96(at) { Arc::new(micros(f)) } else { Arc::clone(f) }).collect::<Vec<_>>())
