@@ -33,12 +33,15 @@ mod decompress;
 mod emit;
 mod encoding;
 mod fixed_width;
+mod fixed_width_plan;
 mod json;
 mod json_array;
+mod json_plan;
 mod json_scan;
 mod parquet;
 mod parquet_footer;
 mod partitions;
+mod rows;
 mod text;
 
 pub use crate::check::arrow_schema;
@@ -242,11 +245,11 @@ fn plan_file(stores: &Stores, source: &Source, file: &InputFile) -> Result<Plann
             let planned = |source: &Source| csv_plan::plan(stores, source, options, file);
             with_or_without(&partitions, source, options.header, planned, |rest, _| planned(rest))
         }
-        Format::Json(options) => json::plan(stores, options, file).map(PlannedFile::from),
+        Format::Json(options) => json_plan::plan(stores, options, file).map(PlannedFile::from),
         Format::Parquet => parquet::plan(stores, source, &partitions, file),
         Format::Arrow => arrow_ipc::plan(stores, source, &partitions, file),
         Format::Avro => avro::plan(stores, source, &partitions, file),
-        Format::FixedWidth(options) => fixed_width::plan(stores, source, options, file).map(PlannedFile::from),
+        Format::FixedWidth(options) => fixed_width_plan::plan(stores, source, options, file).map(PlannedFile::from),
     }
 }
 
@@ -314,21 +317,21 @@ pub fn ingest_unit_with<'a>(ingest: &Ingest<'a>, unit: &Unit, rules: UnitRules<'
     guarded(file, || match &ingest.source.format {
         Format::Csv(options) => {
             let both = std::cell::RefCell::new(&mut emit);
-            let with = |_: &Source| csv::ingest(ingest, options, file, &unit.part, &mut both.borrow_mut());
+            let with = |_: &Source| csv_plan::ingest(ingest, options, file, &unit.part, &mut both.borrow_mut());
             let without = |rest: &Source, columns: Vec<usize>| {
                 let position = |column: &usize| columns.iter().position(|kept| kept == column);
                 let projection: Vec<usize> = ingest.projection.iter().filter_map(position).collect();
                 let mut emit = both.borrow_mut();
                 emit.reads_only(rest, columns)?;
-                csv::ingest(&Ingest { source: rest, projection: &projection, ..*ingest }, options, file, &unit.part, &mut emit)
+                csv_plan::ingest(&Ingest { source: rest, projection: &projection, ..*ingest }, options, file, &unit.part, &mut emit)
             };
             with_or_without(&partitions, ingest.source, options.header, with, without)
         }
-        Format::Json(options) => json::ingest(ingest, options, file, &unit.part, &mut emit),
+        Format::Json(options) => json_plan::ingest(ingest, options, file, &unit.part, &mut emit),
         Format::Parquet => parquet::ingest(ingest, &partitions, file, &unit.part, &mut emit),
         Format::Arrow => arrow_ipc::ingest(ingest, &partitions, file, &unit.part, &mut emit),
         Format::Avro => avro::ingest(ingest, &partitions, file, &unit.part, &mut emit),
-        Format::FixedWidth(options) => fixed_width::ingest(ingest, options, file, &unit.part, &mut emit),
+        Format::FixedWidth(options) => fixed_width_plan::ingest(ingest, options, file, &unit.part, &mut emit),
     })?;
     Ok(emit.finish())
 }

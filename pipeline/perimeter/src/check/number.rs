@@ -28,6 +28,8 @@ pub struct NumberStyle {
     sign_behind: bool,
     /// So many of the last digits stand after a point that is not written.
     implied: Option<u8>,
+    /// Any of the above but the prefix.
+    styled: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +78,11 @@ impl NumberStyle {
             '\'' | '\u{2019}' => Some(Thousands::Apostrophe),
             other => u8::try_from(other).ok().filter(u8::is_ascii).map(Thousands::One),
         });
+        let decimal = Some(options.decimal_separator).filter(|b| *b != b'.');
         Self {
             prefix: options.number_prefix.as_ref().filter(|p| !p.is_empty()).map(|p| p.as_bytes().to_vec()),
-            decimal: Some(options.decimal_separator).filter(|b| *b != b'.'),
+            styled: decimal.is_some() || thousands.is_some(),
+            decimal,
             thousands,
             sign_behind: false,
             implied: None,
@@ -88,15 +92,11 @@ impl NumberStyle {
     /// As a field of fixed-width records has it.
     #[must_use]
     pub fn fixed_width(self, implied_decimals: Option<u8>) -> Self {
-        Self { sign_behind: true, implied: implied_decimals, ..self }
-    }
-
-    fn is_plain(&self) -> bool {
-        self.decimal.is_none() && self.thousands.is_none() && !self.sign_behind && self.implied.is_none()
+        Self { sign_behind: true, implied: implied_decimals, styled: true, ..self }
     }
 
     pub(super) fn int64(&self, cell: &[u8]) -> Option<i64> {
-        if self.is_plain() {
+        if !self.styled {
             return int64(cell, self.prefix.as_deref());
         }
         let plain = self.plain(cell, true)?;
@@ -104,7 +104,7 @@ impl NumberStyle {
     }
 
     pub(super) fn decimal(&self, cell: &[u8], precision: u8, scale: u8) -> Option<i128> {
-        if self.is_plain() {
+        if !self.styled {
             return decimal(cell, self.prefix.as_deref(), precision, scale, false);
         }
         let plain = self.plain(cell, false)?;
@@ -112,7 +112,7 @@ impl NumberStyle {
     }
 
     pub(super) fn float64(&self, cell: &[u8]) -> Option<f64> {
-        if self.is_plain() {
+        if !self.styled {
             return float64(cell, self.prefix.as_deref());
         }
         let plain = self.plain(cell, false)?;

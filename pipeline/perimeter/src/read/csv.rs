@@ -10,37 +10,11 @@
 //! byte between delimiters is the cell's.
 //!
 //! The tokenizer is our own: `csv-core` unquotes on the way and does not say what was quoted.
-use super::csv_plan::read_header;
-use super::emit::Emit;
 use super::encoding::Table;
-use super::text::{Beyond, Blocks, Step, Text, Tokenizer, typings};
-use super::{Ingest, InputFile, Part, decompress};
-use crate::check::{Cell, NumberStyle, Typing};
+use super::text::{Beyond, Blocks, Step, Text, Tokenizer};
+use crate::check::{Cell, Typing};
 use crate::error::Result;
 use perimeter_contract::job::CsvOptions;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
-/// Reads one unit.
-pub(super) fn ingest(ingest: &Ingest<'_>, options: &CsvOptions, file: &InputFile, part: &Part, emit: &mut Emit<'_>) -> Result<()> {
-    let (first_record, has_header) = match part {
-        Part::Bytes { first_record, .. } => (*first_record, false),
-        _ => (0, options.header),
-    };
-    let header = read_header(ingest.stores, ingest.source, options, file)?;
-    let opened = decompress::open_text(ingest.stores, file, part, options.text.encoding)?;
-    let taken = Arc::clone(&opened.taken);
-    let mut blocks = Blocks::new(Csv::new(options, header.width, opened.decoding.table()), file, opened, first_record);
-    if has_header {
-        pass_header(&mut blocks)?;
-    }
-    blocks.tokenizer.columns = header.columns;
-    let style = NumberStyle::of(&options.text);
-    let columns = typings(ingest, emit, |_| style.clone());
-    let done = blocks.ingest(ingest, emit, columns);
-    emit.bytes_read = taken.load(Ordering::Relaxed);
-    done
-}
 
 /// Goes past the first record.
 pub(super) fn pass_header(blocks: &mut Blocks<'_, Csv>) -> Result<()> {

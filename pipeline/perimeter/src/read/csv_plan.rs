@@ -1,14 +1,19 @@
-//! A csv file against its contract, and where it can be cut.
+//! A csv file against its contract, where it can be cut, and how a part of it is read.
 //!
 //! Cells of a header that the contract does not know are named by their position: a file that lost its header has data there.
 use super::csv::{Csv, pass_header};
 use super::decompress::{can_be_cut, empty, open_after_mark, open_text, refuse_other_formats};
+use super::emit::Emit;
+use super::rows::typings;
 use super::text::{Blocks, Step, Tokenizer};
-use super::{Part, PlannedFile, UNIT_BYTES};
+use super::{Ingest, Part, PlannedFile, UNIT_BYTES};
+use crate::check::NumberStyle;
 use crate::error::{Culprit, Failure, Result};
 use crate::store::{InputFile, Stores};
 use perimeter_contract::job::{CsvOptions, Drift, Source};
 use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// How the cells of a record stand to the contract's columns.
 pub(super) struct Header {
@@ -133,6 +138,27 @@ pub(super) fn parts(stores: &Stores, options: &CsvOptions, header: &Header, file
         pass_header(&mut blocks)?;
     }
     cut(&mut blocks, file.size_bytes, unit_bytes)
+}
+
+/// Reads one unit.
+pub(super) fn ingest(ingest: &Ingest<'_>, options: &CsvOptions, file: &InputFile, part: &Part, emit: &mut Emit<'_>) -> Result<()> {
+    let (first_record, has_header) = match part {
+        Part::Bytes { first_record, .. } => (*first_record, false),
+        _ => (0, options.header),
+    };
+    let header = read_header(ingest.stores, ingest.source, options, file)?;
+    let opened = open_text(ingest.stores, file, part, options.text.encoding)?;
+    let taken = Arc::clone(&opened.taken);
+    let mut blocks = Blocks::new(Csv::new(options, header.width, opened.decoding.table()), file, opened, first_record);
+    if has_header {
+        pass_header(&mut blocks)?;
+    }
+    blocks.tokenizer.columns = header.columns;
+    let style = NumberStyle::of(&options.text);
+    let columns = typings(ingest, emit, |_| style.clone());
+    let done = blocks.ingest(ingest.batch_rows, emit, columns);
+    emit.bytes_read = taken.load(Ordering::Relaxed);
+    done
 }
 
 /// Cuts at the first record that starts `unit_bytes` or more after the cut before.

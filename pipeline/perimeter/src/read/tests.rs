@@ -12,6 +12,7 @@ mod json_nested;
 mod nested;
 mod parquet;
 mod partitions;
+mod stored;
 mod text;
 mod units;
 
@@ -20,7 +21,8 @@ use super::decompress::Opened;
 use super::fixed_width::FixedWidth;
 use super::json::{Json, Records};
 use super::json_array::JsonArray;
-use super::text::{Blocks, Tokenizer, typings};
+use super::rows::typings;
+use super::text::{Blocks, Tokenizer};
 use super::*;
 use crate::check::{NumberStyle, Typing};
 use crate::error::Error;
@@ -123,25 +125,35 @@ impl Bench {
 
     /// Reads these bytes as the source's file, in blocks of `block` bytes. The batches' sizes are not among what comes out.
     pub(super) fn in_blocks(&self, source: &Source, bytes: &[u8], block: usize, batch_rows: usize) -> Result<(Out, UnitTally)> {
+        let (out, tally) = self.in_blocks_of(source, bytes, block, batch_rows, super::text::MAX_RECORD_BYTES);
+        tally.map(|tally| (out, tally))
+    }
+
+    /// As [`Bench::in_blocks`], and records of more than `max_record_bytes` are too long.
+    pub(super) fn in_blocks_of(&self, source: &Source, bytes: &[u8], block: usize, batch_rows: usize, max_record_bytes: usize) -> (Out, Result<UnitTally>) {
         let file = self.stores.list(&source.uri).unwrap().remove(0);
         let files = [file];
         let projection: Vec<usize> = (0..source.schema.columns.len()).collect();
         let ingest = Ingest { stores: &self.stores, source, files: &files, projection: &projection, batch_rows };
         let mut out = Out::default();
         let mut emit = Emit::new(&ingest, &files[0], &mut out).unwrap();
-        let run = Run { ingest: &ingest, file: &files[0], block };
+        let run = Run { ingest: &ingest, file: &files[0], block, max_record_bytes };
         let (text, opened) = match &source.format {
             Format::Csv(o) => (&o.text, opened(&files[0], o.text.encoding, bytes)),
             Format::Json(o) => (&o.text, opened(&files[0], o.text.encoding, bytes)),
             Format::FixedWidth(o) => (&o.text, opened(&files[0], o.text.encoding, bytes)),
             _ => panic!(),
         };
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(error) => return (Out::default(), Err(error)),
+        };
         let style = NumberStyle::of(text);
         let columns = typings(&ingest, &emit, |column| match &source.format {
             Format::FixedWidth(o) => style.clone().fixed_width(o.fields[column].implied_decimals),
             _ => style.clone(),
         });
-        match &source.format {
+        let done = match &source.format {
             Format::Csv(options) => {
                 let mut csv = Csv::new(options, Some(projection.len()), opened.decoding.table());
                 csv.columns = projection.clone();
@@ -156,10 +168,10 @@ impl Bench {
             }
             Format::FixedWidth(options) => run.of(FixedWidth::new(options, opened.decoding), opened, &mut emit, columns),
             _ => panic!(),
-        }?;
-        let tally = emit.finish();
+        };
+        let tally = done.map(|()| emit.finish());
         out.batches.clear();
-        Ok((out, tally))
+        (out, tally)
     }
 
     /// Cuts the source's only file into ranges of about so many bytes.
@@ -170,8 +182,8 @@ impl Bench {
                 let header = csv_plan::read_header(&self.stores, source, options, &files[0]).unwrap();
                 csv_plan::parts(&self.stores, options, &header, &files[0], unit_bytes)
             }
-            Format::Json(options) => super::json::parts(&self.stores, options, &files[0], unit_bytes),
-            Format::FixedWidth(options) => super::fixed_width::parts(&self.stores, options, &files[0], unit_bytes),
+            Format::Json(options) => json_plan::parts(&self.stores, options, &files[0], unit_bytes),
+            Format::FixedWidth(options) => fixed_width_plan::parts(&self.stores, options, &files[0], unit_bytes),
             _ => panic!(),
         };
         (files, parts.unwrap().into_iter().map(|part| Unit { source: 0, file: 0, part }).collect())
@@ -188,20 +200,22 @@ struct Run<'a> {
     ingest: &'a Ingest<'a>,
     file: &'a InputFile,
     block: usize,
+    max_record_bytes: usize,
 }
 
 impl Run<'_> {
     fn of(&self, tokenizer: impl Tokenizer, opened: Opened, emit: &mut Emit<'_>, columns: Vec<Option<Typing>>) -> Result<()> {
         let mut blocks = Blocks::new(tokenizer, self.file, opened, 0);
         blocks.block_bytes = self.block;
-        blocks.ingest(self.ingest, emit, columns)
+        blocks.max_record_bytes = self.max_record_bytes;
+        blocks.ingest(self.ingest.batch_rows, emit, columns)
     }
 }
 
 /// Bytes as if they were a file's.
-pub(super) fn opened(file: &InputFile, encoding: Encoding, bytes: &[u8]) -> Opened {
-    let (decoding, bytes) = super::encoding::decoded(file, encoding, Box::new(std::io::Cursor::new(bytes.to_vec()))).unwrap();
-    Opened { bytes, decoding, taken: Default::default() }
+pub(super) fn opened(file: &InputFile, encoding: Encoding, bytes: &[u8]) -> Result<Opened> {
+    let (decoding, bytes) = super::encoding::decoded(file, encoding, Box::new(std::io::Cursor::new(bytes.to_vec())))?;
+    Ok(Opened { bytes, decoding, taken: Default::default() })
 }
 
 pub(super) fn column(name: &str, data_type: DataType) -> Column {

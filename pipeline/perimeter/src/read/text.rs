@@ -3,12 +3,12 @@
 //! The buffer holds the raw bytes of one batch and what has been read beyond it. Where it is cut, and how long the pieces are that the stream hands out, changes
 //! nothing but the size of batches.
 use super::decompress::{self, Opened};
-use super::emit::{BadRecord, Emit};
+use super::emit::BadRecord;
 use super::encoding::Decoding;
-use super::{Ingest, InputFile};
-use crate::check::{NumberStyle, Typing};
+use crate::check::{Typed, Typing};
 use crate::error::{Culprit, Failure, Result};
-use perimeter_contract::schema::DataType;
+use crate::store::InputFile;
+use std::borrow::Cow;
 use std::io::Read;
 
 /// Longer records are rejected as `too-long` (or `torn-quote`, when it is an open quote that runs on).
@@ -132,15 +132,19 @@ struct Line {
     end: usize,
 }
 
-/// Typing of every column that somebody looks at.
-pub(super) fn typings(ingest: &Ingest<'_>, emit: &Emit<'_>, style: impl Fn(usize) -> NumberStyle) -> Vec<Option<Typing>> {
-    let columns = ingest.source.schema.columns.iter().enumerate();
-    columns
-        .map(|(index, column)| {
-            let seen = ingest.projection.contains(&index) || emit.checker.has_rules(index) || column.data_type != DataType::String;
-            seen.then(|| Typing::new(&column.data_type, Some(style(index))))
-        })
-        .collect()
+/// Raw bytes of rows of a batch.
+pub(super) type RawRows<'r> = &'r dyn Fn(&[usize]) -> Result<Vec<Cow<'r, [u8]>>>;
+
+/// Who takes the records.
+pub(super) trait Sink {
+    /// A batch: typed columns, the record number and the bytes of a row, records that are none.
+    fn batch(&mut self, rows: usize, columns: &[Option<Typed>], number: &dyn Fn(usize) -> u64, raw: RawRows<'_>, bad: &[BadRecord]) -> Result<()>;
+    /// Rows of the batch that comes next without an object that must be there.
+    fn absent_object(&mut self, object: usize, rows: Vec<u32>);
+    /// A record that the job leaves out.
+    fn passed_over(&mut self);
+    /// So many records with fields that the contract does not have.
+    fn added_fields(&mut self, records: u64);
 }
 
 pub(super) struct Blocks<'a, T> {
@@ -154,6 +158,8 @@ pub(super) struct Blocks<'a, T> {
     ended: bool,
     /// One read; tests change it.
     pub(super) block_bytes: usize,
+    /// Records may be so long; tests change it.
+    pub(super) max_record_bytes: usize,
     /// Bytes of the file before the buffer.
     dropped: u64,
     /// Records so far, good, bad and passed over.
@@ -175,6 +181,7 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
             at: 0,
             ended: false,
             block_bytes: BLOCK_BYTES,
+            max_record_bytes: MAX_RECORD_BYTES,
             dropped: 0,
             number: first_record,
             decoded: String::new(),
@@ -195,7 +202,7 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
     pub(super) fn step(&mut self) -> Result<Option<Step>> {
         loop {
             // A record is too long when it goes on after so many bytes, whether or not the stream has handed them out yet. One byte more is looked at: its line end.
-            let longest = self.at.saturating_add(MAX_RECORD_BYTES);
+            let longest = self.at.saturating_add(self.max_record_bytes);
             let (limit, beyond) = match self.buffer.len() <= longest {
                 true if self.ended => (self.buffer.len(), Beyond::End),
                 true => (self.buffer.len(), Beyond::More),
@@ -259,7 +266,7 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
             if self.ended {
                 return Ok(Step::Bad { end: self.buffer.len(), raw_end: self.buffer.len(), code: "too-long" });
             }
-            let kept = self.at.saturating_add(MAX_RECORD_BYTES).min(self.buffer.len());
+            let kept = self.at.saturating_add(self.max_record_bytes).min(self.buffer.len());
             self.dropped = self.dropped.saturating_add((self.buffer.len() - kept) as u64);
             self.buffer.truncate(kept);
             from = self.buffer.len();
@@ -274,8 +281,8 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
     }
 
     /// Reads everything: checks, counts and hands out.
-    pub(super) fn ingest(mut self, ingest: &Ingest<'_>, emit: &mut Emit<'_>, mut columns: Vec<Option<Typing>>) -> Result<()> {
-        let batch_rows = ingest.batch_rows.max(1);
+    pub(super) fn ingest(mut self, batch_rows: usize, sink: &mut dyn Sink, mut columns: Vec<Option<Typing>>) -> Result<()> {
+        let batch_rows = batch_rows.max(1);
         let mut lines: Vec<Line> = Vec::new();
         let mut typed = 0;
         let mut bad: Vec<BadRecord> = Vec::new();
@@ -294,7 +301,7 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
                 }
                 Some(Step::PassedOver { end }) => {
                     self.number += 1;
-                    emit.rows_passed_over += 1;
+                    sink.passed_over();
                     self.forget(end);
                 }
                 Some(Step::Blank { end }) => self.forget(end),
@@ -307,7 +314,7 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
                 typed = lines.len();
             }
             if flush {
-                self.flush(&lines, &mut columns, &bad, emit)?;
+                self.flush(&lines, &mut columns, &bad, sink)?;
                 lines.clear();
                 bad.clear();
                 typed = 0;
@@ -331,7 +338,9 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
     fn bad_record(&mut self, start: usize, end: usize, code: &'static str) -> BadRecord {
         let decoding = self.decoding;
         let bytes = self.buffer.get_mut(start..end).unwrap_or_default();
-        let kept = bytes.get(..bytes.len().min(if code == "too-long" { KEPT_BYTES } else { usize::MAX })).unwrap_or_default();
+        // Beyond its limit, what is there of a record that is too long depends on how it was read.
+        let most = if code == "too-long" { KEPT_BYTES.min(self.max_record_bytes) } else { usize::MAX };
+        let kept = bytes.get(..bytes.len().min(most)).unwrap_or_default();
         let mut codes = vec![code];
         if code != decoding.code() && code != "too-long" && !decoding.is_text(kept) {
             codes.push(decoding.code());
@@ -372,15 +381,15 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
         Ok(())
     }
 
-    fn flush(&mut self, lines: &[Line], columns: &mut [Option<Typing>], bad: &[BadRecord], emit: &mut Emit<'_>) -> Result<()> {
+    fn flush(&mut self, lines: &[Line], columns: &mut [Option<Typing>], bad: &[BadRecord], sink: &mut dyn Sink) -> Result<()> {
         let columns: Vec<_> = columns.iter_mut().map(|c| c.as_mut().map(Typing::finish)).collect();
-        emit.rows_with_added_fields += self.tokenizer.rows_with_added_fields();
+        sink.added_fields(self.tokenizer.rows_with_added_fields());
         for (object, rows) in self.tokenizer.absent_objects() {
-            emit.absent_object(object, rows);
+            sink.absent_object(object, rows);
         }
         let (buffer, decoding) = (&self.buffer, self.decoding);
         let line = |row: &usize| lines.get(*row).and_then(|l| buffer.get(l.start..l.end)).unwrap_or_default();
         let raw = |rows: &[usize]| Ok(rows.iter().map(|row| decoding.raw(line(row))).collect());
-        emit.batch(lines.len(), &columns, |row| lines.get(row).map_or(0, |l| l.number), raw, bad)
+        sink.batch(lines.len(), &columns, &|row| lines.get(row).map_or(0, |l| l.number), &raw, bad)
     }
 }

@@ -187,7 +187,8 @@ fn streams_of_every_kind_follow_each_other() {
     let bench = Bench::new();
     let texts = ["\u{feff}cpf,name\n1,a\n2,", "", "b\n3,c\n"];
     let skippable = |bytes: &[u8]| [&[0x5a, 0x2a, 0x4d, 0x18][..], &u32::try_from(bytes.len()).unwrap().to_le_bytes(), bytes].concat();
-    let kinds: [(&str, fn(&[u8]) -> Vec<u8>, Option<&[u8]>); 4] =
+    type Kind<'a> = (&'a str, fn(&[u8]) -> Vec<u8>, Option<&'a [u8]>);
+    let kinds: [Kind<'_>; 4] =
         [("in.csv.gz", gzip, Some(&[0; 700])), ("in.csv.zst", zstandard, None), ("in.csv.bz2", bz2, None), ("in.csv.xz", xz, Some(&[0; 8]))];
     for (name, compress, padding) in kinds {
         let streams: Vec<Vec<u8>> = texts.iter().map(|text| compress(text.as_bytes())).collect();

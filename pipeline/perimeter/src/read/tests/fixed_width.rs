@@ -227,8 +227,11 @@ fn timestamps_and_times() {
     assert_eq!(out.codes(), [(2, "t.type".into())]);
 }
 
+/// Rows, record numbers with codes, records passed over.
+type Naive = (Vec<Vec<Option<String>>>, Vec<(u64, String)>, u64);
+
 /// What a reader does that knows nothing of blocks: lines, characters, fields.
-fn naive(text: &str, types: Option<&RecordTypes>) -> (Vec<Vec<Option<String>>>, Vec<(u64, String)>, u64) {
+fn naive(text: &str, types: Option<&RecordTypes>) -> Naive {
     let (mut rows, mut codes, mut passed, mut number) = (Vec::new(), Vec::new(), 0, 0);
     let mut pieces: Vec<(&str, bool)> = text.split('\n').map(|line| (line, false)).collect();
     if let Some(last) = pieces.last_mut() {

@@ -1,0 +1,5 @@
+//! libFuzzer's door to [`perimeter_fuzz_text::bodies::csv`].
+#![no_main]
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| perimeter_fuzz_text::bodies::csv(input, &perimeter_fuzz_text::read::read));
