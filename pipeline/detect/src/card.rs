@@ -5,9 +5,10 @@ use crate::{Verdict, luhn};
 
 /// Issuer ranges: first and last six digits, shortest and longest number.
 ///
-/// Visa 13, 16 and 19; Mastercard with its 2-series; American Express; Diners; Discover; JCB (with the 15-digit ones of 1800 and
-/// 2131); UnionPay (62 and 81); Maestro; Elo and Hipercard of Brazil; Mir; Troy; UATP.
+/// Visa 13, 16 and 19; Mastercard with its 2-series; American Express; Diners; Discover; JCB (all of 35, and the 15-digit
+/// ones of 1800 and 2131); UnionPay (62 and 81); Maestro; Elo and Hipercard of Brazil; Mir; Troy; UATP.
 const RANGES: &[(u32, u32, usize, usize)] = &[
+    (60_400, 60_499, 13, 19),
     (100_000, 179_999, 15, 15),
     (180_000, 180_099, 15, 15),
     (190_000, 199_999, 15, 15),
@@ -17,7 +18,7 @@ const RANGES: &[(u32, u32, usize, usize)] = &[
     (300_000, 305_999, 14, 19),
     (309_500, 309_599, 14, 19),
     (340_000, 349_999, 15, 15),
-    (352_800, 358_999, 16, 19),
+    (350_000, 359_999, 16, 19),
     (360_000, 369_999, 14, 19),
     (370_000, 379_999, 15, 15),
     (380_000, 399_999, 14, 19),
@@ -51,7 +52,7 @@ pub(crate) fn in_range(digits: &[u8]) -> bool {
 
 /// Maestro cards of twelve digits: too short to be claimed without context.
 pub(crate) fn short_maestro(digits: &[u8]) -> bool {
-    digits.len() == 12 && matches!(digits[..2], [b'5', b'0' | b'6'..=b'8'] | [b'6', _]) && luhn::valid(digits)
+    digits.len() == 12 && (matches!(digits[..2], [b'5', b'0' | b'6'..=b'8'] | [b'6', _]) || digits.starts_with(b"0604")) && luhn::valid(digits)
 }
 
 #[cfg(test)]

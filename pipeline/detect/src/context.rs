@@ -35,7 +35,7 @@ pub(crate) const WORDS: &[(&[InfoType], &str)] = &[
     (&[Email], "email emails mail correo eletronico emailaddress"),
     (
         &[Phone],
-        "phone phones phonenumber telephone tel telefone telefones fone celular cel mobile cell cellphone whatsapp zap fax telefono movil telefon handy handynummer mobil desk landline call calling dial ligar ligue llamar reach contato contacto ddd ramal ring sms telefonnummer rufnummer msisdn",
+        "phone phones phonenumber telephone tel telefone telefones fone celular cel mobile cell cellphone whatsapp zap fax telefono movil telefon handy handynummer mobil desk landline call calling dial ligar ligue llamar reach contato contacto ddd ramal ring sms office message messages mensagem mensagens mensajes telefonnummer rufnummer msisdn",
     ),
     (&[Ip], "ip ips ipaddress ipv4 ipv6 remoteaddr ipaddr"),
     (&[Mac], "mac macaddress hwaddr"),

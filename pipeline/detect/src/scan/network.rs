@@ -10,13 +10,13 @@ const TOP_LEVELS: &str = " com org net edu gov mil int info biz name br pt es de
 impl Pass<'_> {
     /// Looks at every `@`, `://` and host name.
     pub(super) fn network(&mut self, triggers: &[usize]) {
-        let (mut triggers, mut covered) = (triggers.iter().copied().peekable(), 0);
+        let (mut triggers, mut covered, mut unsound) = (triggers.iter().copied().peekable(), 0, 0);
         for index in 0..self.tokens.len() {
             // A trigger stands between the word before it and the word after it: both kinds come in order of their place.
             let token = self.tokens[index];
             while let Some(at) = triggers.next_if(|&at| at < token.end) {
                 if at >= covered {
-                    covered = self.trigger(at, covered).unwrap_or(covered);
+                    covered = self.trigger(at, covered, &mut unsound).unwrap_or(covered);
                 }
             }
             if token.start >= covered && self.bytes.get(token.end) == Some(&b'.') {
@@ -25,13 +25,25 @@ impl Pass<'_> {
         }
         for at in triggers {
             if at >= covered {
-                covered = self.trigger(at, covered).unwrap_or(covered);
+                covered = self.trigger(at, covered, &mut unsound).unwrap_or(covered);
             }
         }
     }
 
-    fn trigger(&mut self, at: usize, covered: usize) -> Option<usize> {
-        if self.bytes[at] == b'@' { self.email(at, covered) } else { self.scheme(at) }
+    /// `unsound` is where the last URL ends that is none: what begins inside of it is not tried again.
+    fn trigger(&mut self, at: usize, covered: usize, unsound: &mut usize) -> Option<usize> {
+        if self.bytes[at] == b'@' {
+            return self.email(at, covered);
+        }
+        if at < *unsound {
+            return None;
+        }
+        let end = self.url_end(at + 3);
+        let found = self.scheme(at, end);
+        if found.is_none() {
+            *unsound = end;
+        }
+        found
     }
 
     fn email(&mut self, at: usize, covered: usize) -> Option<usize> {
@@ -56,14 +68,15 @@ impl Pass<'_> {
         }
     }
 
-    fn scheme(&mut self, at: usize) -> Option<usize> {
+    fn scheme(&mut self, at: usize, end: usize) -> Option<usize> {
         let letters = self.bytes[..at].iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
         let start = at - letters;
         if !["http", "https", "ftp"].iter().any(|scheme| scheme.eq_ignore_ascii_case(&self.text[start..at])) {
             return None;
         }
-        let end = self.url_end(at + 3);
-        let sound = net::url(&self.text[start..end]) == Verdict::Valid;
+        // Longer ones are none by the book and are covered all the same.
+        let head = self.text.floor_char_boundary(end.min(start + 2000));
+        let sound = net::url(&self.text[start..head]) == Verdict::Valid;
         self.push(InfoType::Url, start..end, if sound { Likelihood::VeryLikely } else { Likelihood::Unlikely }, Check::None);
         sound.then_some(end)
     }

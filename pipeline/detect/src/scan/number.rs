@@ -107,6 +107,9 @@ impl Pass<'_> {
         if starts_with_digit && let Some(end) = self.date(index) {
             return Some(end);
         }
+        if self.year(index) {
+            return Some(token.end);
+        }
         if !token.is_number()
             && token.ascii
             && let Some(end) = self.identifier(index)
@@ -156,6 +159,11 @@ impl Pass<'_> {
             let verdict = validate(&self.text[span.clone()]);
             let around = self.around(index, span.end);
             let known = around.wide.contains(info_type);
+            if info_type == InfoType::UsSsn && verdict == Verdict::Invalid && known {
+                // An area that is not assigned, called a social security number.
+                self.push(info_type, span.clone(), Possible, Check::Failed);
+                return Some(span.end);
+            }
             let (likelihood, check) = match verdict {
                 Verdict::Valid if known => (VeryLikely, Check::Passed),
                 Verdict::Valid => (alone, Check::Passed),
@@ -166,7 +174,7 @@ impl Pass<'_> {
                 Verdict::Invalid => (Unlikely, Check::Failed),
             };
             if verdict == Verdict::Invalid
-                && matches!(info_type, InfoType::UsSsn | InfoType::Aba | InfoType::SePersonnummer | InfoType::BrCep | InfoType::ChAhv | InfoType::BrPis)
+                && matches!(info_type, InfoType::UsSsn | InfoType::UsItin | InfoType::Aba | InfoType::SePersonnummer | InfoType::BrCep | InfoType::ChAhv | InfoType::BrPis)
             {
                 continue;
             }
@@ -227,6 +235,27 @@ impl Pass<'_> {
         self.report_date(index, end, found);
         // A day and a month alone may begin something else.
         (found.kind != Kind::Partial).then_some(end)
+    }
+
+    /// A year beside a word that makes it one: `in 1977`, `desde 1990`.
+    fn year(&mut self, index: usize) -> bool {
+        let token = self.tokens[index];
+        if !token.is_number() || token.len() != 4 || !matches!(&self.bytes[token.start..token.start + 2], b"19" | b"20") || !self.ends_number(token.end) {
+            return false;
+        }
+        let before = index.checked_sub(1).map(|before| self.tokens[before]).filter(|before| before.end + 1 == token.start && self.bytes[before.end] == b' ');
+        let year = before.is_some_and(|before| {
+            let word = self.text[before.start..before.end].to_lowercase();
+            matches!(&word[..], "in" | "during" | "since" | "until" | "year" | "em" | "desde" | "ano" | "en" | "año" | "seit" | "jahr" | "im")
+        });
+        // `in 2000 rows` counts something; a year ends its clause or has a small word behind it.
+        let counts = self.tokens.get(index + 1).is_some_and(|next| next.start == token.end + 1 && self.bytes[token.end] == b' ' && next.lower && next.len() > 5);
+        // A street follows a house number.
+        let street = self.tokens.get(index + 1).is_some_and(|next| next.start == token.end + 1 && next.capital);
+        if year && !counts && !street {
+            self.push(InfoType::Date, token.start..token.end, Possible, Check::None);
+        }
+        year && !counts && !street
     }
 
     /// A date that begins with the name of its month.

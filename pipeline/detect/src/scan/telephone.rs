@@ -23,7 +23,7 @@ impl Pass<'_> {
             }
             at += width;
             let extended = self.extension(at);
-            if self.ends_number(extended) {
+            if self.ends_number(extended) || self.names_its_kind(extended) {
                 ends[count] = extended;
                 count += 1;
             }
@@ -92,6 +92,11 @@ impl Pass<'_> {
             Some(byte) if byte.is_ascii_alphanumeric() => None,
             _ => Some(start),
         }
+    }
+
+    /// `-Office`, `-Mobile` behind a number.
+    fn names_its_kind(&self, at: usize) -> bool {
+        self.bytes.get(at) == Some(&b'-') && self.bytes.get(at + 1..at + 4).is_some_and(|word| word.iter().all(u8::is_ascii_alphabetic))
     }
 
     /// Where an extension ends that follows a number at `at`; `at` without one.
