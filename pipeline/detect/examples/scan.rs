@@ -1,0 +1,44 @@
+//! Scans texts and says what is where: `scan FILE [REPEAT]`, a JSON object `{"text", "column"?}` a line.
+//!
+//! Writes one line per finding (line from 0, first and last code point, type, likelihood), then on stderr how many texts a second one
+//! thread scanned. `tests/bench/detect.py` compares it with Presidio.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
+
+use perimeter_detect::{Context, Detector, DetectorOptions, Findings};
+use std::fmt::Write;
+use std::time::Instant;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let file = arguments.next().ok_or("scan FILE [REPEAT]")?;
+    let repeat: usize = arguments.next().map_or(Ok(1), |repeat| repeat.parse())?;
+    let mut texts = Vec::new();
+    for line in std::fs::read_to_string(file)?.lines() {
+        let row: serde_json::Value = serde_json::from_str(line)?;
+        let context = row["column"].as_str().map_or(Context::NONE, Context::column);
+        texts.push((row["text"].as_str().unwrap_or_default().to_owned(), context));
+    }
+    let detector = Detector::new(&DetectorOptions::default())?;
+    let mut findings = Findings::new();
+    let mut out = String::new();
+    for (row, (text, context)) in texts.iter().enumerate() {
+        detector.scan(text, context, &mut findings);
+        for finding in &findings {
+            let at = |byte: usize| text[..byte].chars().count();
+            writeln!(out, "{row}\t{}\t{}\t{}\t{}", at(finding.span.start), at(finding.span.end), finding.info_type.name(), finding.likelihood.name())?;
+        }
+    }
+    print!("{out}");
+    let start = Instant::now();
+    let mut found = 0;
+    for _ in 0..repeat {
+        for (text, context) in &texts {
+            detector.scan(text, context, &mut findings);
+            found += findings.as_slice().len();
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let (rows, bytes) = (repeat * texts.len(), repeat * texts.iter().map(|(text, _)| text.len()).sum::<usize>());
+    eprintln!("{:.0} {:.1} {}", rows as f64 / seconds, bytes as f64 / seconds / 1e6, found / repeat.max(1));
+    Ok(())
+}
