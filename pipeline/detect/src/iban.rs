@@ -1,6 +1,11 @@
 //! IBAN, the international bank account number (ISO 13616): country, two check digits modulo 97, and the country's own number.
 //!
-//! Lengths, and check digits that a country has inside its own number, are not looked at: they are the contract's.
+//! [`valid`] looks at no lengths: they are the contract's. [`crate::InfoType::Iban`] checks each country's length and structure by the
+//! registry. Check digits that a country has inside its own number are not looked at by either.
+
+mod registry;
+
+pub(crate) use registry::{lengths, validate, validate_bare};
 
 /// Whether `value` is an IBAN in the electronic form or in printed groups of four (`DE89 3704 0044 0532 0130 00`), capital letters only.
 pub fn valid(value: &[u8]) -> bool {
@@ -33,16 +38,7 @@ pub fn digits(country: [u8; 2], own: &[u8]) -> Option<[u8; 2]> {
     if !(11..=30).contains(&own.len()) || !country.iter().all(u8::is_ascii_uppercase) {
         return None;
     }
-    let mut rest = 0;
-    for &character in own.iter().chain(&country).chain(b"00") {
-        rest = match character {
-            b'0'..=b'9' => rest * 10 + u32::from(character - b'0'),
-            // A letter counts as two digits, from 10 for A.
-            b'A'..=b'Z' => rest * 100 + u32::from(character - b'A') + 10,
-            _ => return None,
-        } % 97;
-    }
-    let check = 98 - rest;
+    let check = 98 - crate::compact::modulo_97(own.iter().chain(&country).chain(b"00").copied())?;
     Some([b'0' + (check / 10) as u8, b'0' + (check % 10) as u8])
 }
 

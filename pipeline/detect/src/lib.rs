@@ -1,21 +1,57 @@
-//! Semantic types of financial data: for now their check digits.
+//! Semantic types of financial data: check digits, detectors, column verdicts.
 //!
-//! Each type is a module with the same two entry points:
-//!
-//! | need | call |
+//! | need | entry point |
 //! |---|---|
-//! | is this value, as written, a well-formed number of the type? | [`luhn::valid`], [`cpf::valid`], [`cnpj::valid`], [`iban::valid`] |
+//! | is this value, as written, a well-formed number of the type? | [`luhn::valid`], [`cpf::valid`], [`cnpj::valid`], [`iban::valid`] (strict: for contracts) |
 //! | which check digits belong to this body? | [`luhn::digit`], [`cpf::digits`], [`cnpj::digits`], [`iban::digits`] |
+//! | is this value of an info type, in any usual writing? | [`InfoType::validate`] |
+//! | where in this text is something sensitive? | [`Detector::scan`] |
+//! | the text with its findings replaced | [`replace_spans`] |
+//! | what is in this column? | [`ColumnProfile`] |
+//! | which `semanticType` of a contract is that? | [`semantic_type_of`] |
 //!
-//! Both work on bytes, allocate nothing and never fail on any input: what is not of the type is `false` or `None`.
-//! Only ASCII counts. A digit of another script, a lower-case letter in a CNPJ, a mask in the wrong place or white space
-//! around the value make it invalid: canonicalize first where that is wanted.
+//! ```
+//! use perimeter_detect::{Context, Detector, DetectorOptions, Findings, InfoType};
 //!
-//! There is no I/O here and no dependency.
+//! let detector = Detector::new(&DetectorOptions::default())?;
+//! let mut findings = Findings::new();     // reusable: one per thread
+//! detector.scan("paga CPF 390.533.447-05 hoje", &Context::NONE, &mut findings);
+//! assert_eq!(findings.as_slice()[0].info_type, InfoType::BrCpf);
+//! assert_eq!(findings.as_slice()[0].span, 9..23);
+//! # Ok::<(), perimeter_detect::DetectorError>(())
+//! ```
+//!
+//! There is no I/O here, and no value is ever in an error or in `Debug` output.
+
+mod address;
+mod bank;
+mod br;
+mod card;
 pub mod cnpj;
+mod column;
+mod compact;
+mod context;
+mod country;
 pub mod cpf;
+mod date;
 pub mod iban;
+mod info_type;
 pub mod luhn;
+mod name;
+mod national;
+mod net;
+mod phone;
+mod replace;
+mod scan;
+mod us;
+mod verdict;
+mod words;
+
+pub use column::{Agreement, ColumnProfile, ColumnVerdict, DifferentProfiles, ProfileOptions, Shape, TextShare};
+pub use info_type::{InfoType, TypeSet, semantic_type_of};
+pub use replace::replace_spans;
+pub use scan::{Check, CheckDigit, Context, CustomDetector, Detector, DetectorError, DetectorOptions, Finding, Findings, Matcher};
+pub use verdict::{Likelihood, Verdict};
 
 /// Weighted sum modulo 11 as Brazilian taxpayer numbers use it: the check character, 0 where the rest is below 2.
 ///

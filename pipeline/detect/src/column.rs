@@ -1,0 +1,137 @@
+//! What is in a column: verdicts from the share of its distinct values, not from single ones.
+//!
+//! One in a hundred random 11-digit numbers is a valid CPF, one in ten passes Luhn. So a type is claimed when the share of distinct
+//! values that are valid is surely above what chance would make it, or when the column's name announces the type and most values
+//! agree. The sample is the distinct values with the smallest seeded hashes: a uniform one, the same in whatever order, batches or
+//! partitions the values come.
+
+mod observe;
+mod verdict;
+
+pub use verdict::{Agreement, ColumnVerdict, Shape, TextShare};
+
+use crate::{Context, Detector, Findings};
+use observe::Observation;
+use std::collections::BTreeMap;
+
+/// How a column is sampled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProfileOptions {
+    /// Distinct values that are looked at, at most.
+    pub distinct_values: usize,
+    /// Seed of the sample. Profiles of parts of one column need the same.
+    pub seed: u64,
+}
+
+impl Default for ProfileOptions {
+    /// 10,000 distinct values, which makes an interval of about one percent.
+    fn default() -> Self {
+        Self { distinct_values: 10_000, seed: 0 }
+    }
+}
+
+/// Two profiles that are not of one column and sample.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DifferentProfiles;
+
+impl std::fmt::Display for DifferentProfiles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the profiles are of different columns or samples")
+    }
+}
+
+impl std::error::Error for DifferentProfiles {}
+
+/// Accumulates the values of one column. It holds hashes and verdicts, never a value.
+#[derive(Clone, PartialEq)]
+pub struct ColumnProfile {
+    options: ProfileOptions,
+    name: String,
+    rows: u64,
+    nulls: u64,
+    /// By hash; at most `options.distinct_values`, those with the smallest.
+    sample: BTreeMap<u64, Observation>,
+    /// Whether a distinct value was left out of the sample.
+    sampled: bool,
+}
+
+impl std::fmt::Debug for ColumnProfile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ColumnProfile").field("rows", &self.rows).field("nulls", &self.nulls).field("distinct", &self.sample.len()).finish_non_exhaustive()
+    }
+}
+
+impl ColumnProfile {
+    /// An empty profile of the column of this name.
+    pub fn new(name: &str, options: ProfileOptions) -> Self {
+        Self { options, name: name.to_owned(), rows: 0, nulls: 0, sample: BTreeMap::new(), sampled: false }
+    }
+
+    /// Adds a value. Text that is empty or white space counts as null.
+    ///
+    /// The detector looks inside longer texts and has the custom detectors; use one and the same for all parts of a column.
+    pub fn observe(&mut self, value: &str, detector: &Detector, findings: &mut Findings) {
+        self.rows = self.rows.saturating_add(1);
+        let value = value.trim();
+        if value.is_empty() {
+            self.nulls = self.nulls.saturating_add(1);
+            return;
+        }
+        let hash = hash(value.as_bytes(), self.options.seed);
+        if self.sample.contains_key(&hash) {
+            return;
+        }
+        if self.sample.len() >= self.options.distinct_values {
+            self.sampled = true;
+            if self.sample.last_key_value().is_none_or(|(&largest, _)| hash >= largest) {
+                return;
+            }
+            self.sample.pop_last();
+        }
+        self.sample.insert(hash, Observation::of(value, &Context::column(&self.name), detector, findings));
+    }
+
+    /// Adds nulls.
+    pub fn observe_nulls(&mut self, count: u64) {
+        self.rows = self.rows.saturating_add(count);
+        self.nulls = self.nulls.saturating_add(count);
+    }
+
+    /// Adds the profile of another part of the same column: in whatever order and grouping parts are merged, the result is that of
+    /// one profile over all values.
+    ///
+    /// # Errors
+    /// The other profile has another name or other options; nothing is changed.
+    pub fn merge(&mut self, other: Self) -> Result<(), DifferentProfiles> {
+        if self.options != other.options || self.name != other.name {
+            return Err(DifferentProfiles);
+        }
+        self.rows = self.rows.saturating_add(other.rows);
+        self.nulls = self.nulls.saturating_add(other.nulls);
+        self.sampled |= other.sampled;
+        self.sample.extend(other.sample);
+        while self.sample.len() > self.options.distinct_values {
+            self.sample.pop_last();
+            self.sampled = true;
+        }
+        Ok(())
+    }
+
+    /// What the values seen so far say.
+    pub fn verdict(&self) -> ColumnVerdict {
+        verdict::judge(self)
+    }
+}
+
+/// A seeded 64-bit hash whose result is part of what a sample is: FNV-1a over the bytes, then the finalizer of SplitMix64.
+fn hash(bytes: &[u8], seed: u64) -> u64 {
+    let mut state = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), |state, &byte| (state ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    state ^ (state >> 31)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,23 @@
+//! Country codes of ISO 3166-1, and XK as banks use it.
+
+const CODES: &[u8] = b"ADAEAFAGAIALAMAOAQARASATAUAWAXAZBABBBDBEBFBGBHBIBJBLBMBNBOBQBRBSBTBVBWBYBZCACCCDCFCGCHCICKCLCMCNCOCRCUCVCWCXCYCZ\
+DEDJDKDMDODZECEEEGEHERESETFIFJFKFMFOFRGAGBGDGEGFGGGHGIGLGMGNGPGQGRGSGTGUGWGYHKHMHNHRHTHUIDIEILIMINIOIQIRISITJEJMJOJPKEKGKHKIKMKNKPKRKWKYKZ\
+LALBLCLILKLRLSLTLULVLYMAMCMDMEMFMGMHMKMLMMMNMOMPMQMRMSMTMUMVMWMXMYMZNANCNENFNGNINLNONPNRNUNZOMPAPEPFPGPHPKPLPMPNPRPSPTPWPYQARERORSRURW\
+SASBSCSDSESGSHSISJSKSLSMSNSOSRSSSTSVSXSYSZTCTDTFTGTHTJTKTLTMTNTOTRTTTVTWTZUAUGUMUSUYUZVAVCVEVGVIVNVUWFWSXKYEYTZAZMZW";
+
+/// Whether a country has this code.
+pub(crate) fn exists(code: [u8; 2]) -> bool {
+    CODES.as_chunks::<2>().0.binary_search(&code).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorted_and_complete() {
+        let codes = CODES.as_chunks::<2>().0;
+        assert!(codes.is_sorted() && codes.len() == 250, "{}", codes.len());
+        assert!(exists(*b"BR") && exists(*b"ZW") && exists(*b"AD") && !exists(*b"QQ") && !exists(*b"br"));
+    }
+}
