@@ -29,11 +29,14 @@ mod csv;
 mod csv_plan;
 mod decompress;
 mod emit;
+mod head;
 mod json;
 mod json_scan;
 mod parquet;
 mod partitions;
 mod text;
+
+pub(crate) use head::{fields, head};
 
 pub use crate::check::arrow_schema;
 pub use crate::store::InputFile;

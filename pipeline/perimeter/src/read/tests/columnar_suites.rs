@@ -233,13 +233,20 @@ fn same(path: &Path, source: &Source, rows: &Rows, golden: Option<&Golden>) {
         .columns
         .iter()
         .enumerate()
-        .filter_map(|(at, column)| golden.iter().find(|(name, _)| column.path.len() == 1 && column.list_at.is_none() && *name == column.name).map(|(_, cells)| (at, cells)))
+        .filter_map(|(at, column)| {
+            golden.iter().find(|(name, _)| column.path.len() == 1 && column.list_at.is_none() && *name == column.name).map(|(_, cells)| (at, cells))
+        })
         .collect();
     let mut found = rows.rows.iter();
     for row in 0..total {
         let bad = known.iter().any(|(_, cells)| cells[row].is_err());
         if bad || rows.rejected.contains(&(row as u64 + 1)) {
-            assert_eq!(rows.rejected.contains(&(row as u64 + 1)), bad, "{path:?} row {row} {:?}", known.iter().map(|(at, c)| (&source.schema.columns[*at].name, &c[row])).collect::<Vec<_>>());
+            assert_eq!(
+                rows.rejected.contains(&(row as u64 + 1)),
+                bad,
+                "{path:?} row {row} {:?}",
+                known.iter().map(|(at, c)| (&source.schema.columns[*at].name, &c[row])).collect::<Vec<_>>()
+            );
             continue;
         }
         let found = found.next().unwrap();
@@ -266,10 +273,12 @@ fn integration(path: &Path) -> Option<Golden> {
                     let values = dictionaries.get(&id).and_then(|values| decoded(&field["type"], &field["children"], values));
                     let keys = decoded(&field["dictionary"]["indexType"], &Value::Null, column);
                     values.zip(keys).map(|(values, keys)| {
-                        keys.into_iter().map(|key| match key {
-                            Ok(Some(key)) => values[key.parse::<usize>().unwrap()].clone(),
-                            other => other,
-                        }).collect::<Vec<_>>()
+                        keys.into_iter()
+                            .map(|key| match key {
+                                Ok(Some(key)) => values[key.parse::<usize>().unwrap()].clone(),
+                                other => other,
+                            })
+                            .collect::<Vec<_>>()
                     })
                 }
                 None => decoded(&field["type"], &field["children"], column),
@@ -318,7 +327,13 @@ fn decoded(kind: &Value, children: &Value, column: &Value) -> Option<Vec<Result<
             "utf8" | "largeutf8" => Ok(value.as_str().unwrap().to_owned()),
             "binary" | "largebinary" => String::from_utf8(hex(value.as_str().unwrap())).map_err(|_| ()),
             "date" if unit == "DAY" => Ok(number(value).to_string()),
-            "date" => if number(value) % 86_400_000 == 0 { Ok((number(value) / 86_400_000).to_string()) } else { Err(()) },
+            "date" => {
+                if number(value) % 86_400_000 == 0 {
+                    Ok((number(value) / 86_400_000).to_string())
+                } else {
+                    Err(())
+                }
+            }
             "time" | "timestamp" => micros(number(value)),
             "decimal" => {
                 let scale = usize::try_from(kind["scale"].as_i64().unwrap()).unwrap();
