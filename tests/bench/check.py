@@ -76,8 +76,9 @@ def main():
     counts = broken.lazy().sum().collect().row(0, named=True)
     rejected = counts.pop("any")
     if asked.quarantine:
-        reasons = pl.concat_list([pl.when(broken[name]).then(pl.lit(name)) for name in rules]).list.drop_nulls()
-        frame.with_columns(codes=reasons).filter(broken["any"]).write_parquet(asked.quarantine, compression="zstd")
+        kept, why = frame.filter(broken["any"]), broken.filter(pl.col("any"))
+        reasons = why.select(codes=pl.concat_list([pl.when(pl.col(name)).then(pl.lit(name)) for name in rules]).list.drop_nulls())
+        kept.hstack(reasons).write_parquet(asked.quarantine, compression="zstd")
     print(json.dumps({"rows": {"read": frame.height, "rejected": rejected}, "rejections": {name: n for name, n in sorted(counts.items()) if n}}))
 
 

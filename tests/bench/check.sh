@@ -2,7 +2,7 @@
 # check.sh ROWS [RUNS=3]: the checks of workload W with `perimeter check` and with Polars (check.py), in turn; compares what they count, prints medians and ratios.
 #
 #   PARTS       regex over "parquet", "csv", "parquet quarantine", "csv quarantine" (default: all)
-#   PERIMETER, BENCH, BENCH_DIR, LIMIT as in run.sh, which makes environment and data when they are not there
+#   PERIMETER, BENCH, BENCH_DIR, LIMIT as in run.sh; environment and data are shared with it
 # Wall, CPU and peak memory of the whole process tree; the page cache is warm.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,9 +12,12 @@ binary=${PERIMETER:-${CARGO_TARGET_DIR:-$root/target}/release/perimeter}
 rows=${1:?usage: check.sh ROWS [RUNS]}
 runs=${2:-3}
 [ -x "$binary" ] || { echo "no binary at $binary: cargo build --release, or set PERIMETER"; exit 2; }
-PERIMETER=$binary PARTS=none "$here/run.sh" "$rows" 0 > /dev/null
+[ -d "$BENCH" ] || { echo "no workload at $BENCH: set BENCH"; exit 2; }
 python="$BENCH_DIR/venvs/py/bin/python"
+[ -e "$BENCH_DIR/venvs/py/ok" ] || { python3 -m venv "$BENCH_DIR/venvs/py"; "$BENCH_DIR/venvs/py/bin/pip" install -q polars==2.1.0 pyarrow==26.0.1 numpy; }
 data="$BENCH_DIR/data/$rows"
+[ -f "$data/truth.json" ] || "$python" "$BENCH/gen.py" "$rows" "$data" --formats parquet,csv
+cat "$data"/parquet/* "$data"/csv/* > /dev/null
 out="$BENCH_DIR/out/check-$rows"
 export RESULTS="$BENCH_DIR/results/check-$rows"
 rm -rf "$RESULTS"

@@ -4,7 +4,7 @@
 rustc=$1
 shift
 case " $* " in
-*" --crate-name array_record"* | *" --crate-name perimeter_fuzz "*) exec "$rustc" "$@" ;;
+*" --crate-name array_record"* | *" --crate-name perimeter_fuzz "* | *" --crate-name perimeter_contract "* | *" --crate-name contract "*) exec "$rustc" "$@" ;;
 esac
 kept=()
 for argument; do

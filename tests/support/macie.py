@@ -21,7 +21,8 @@ The script is one JSON object, everything in it optional:
   batches              results objects a job writes; 1 by default
   identifiers          managed data identifiers of the region
   page                 most findings a page
-  errors               [{operation, code, status, message, times}]: the first calls of an operation fail
+  gone                 keys of objects whose findings are listed and cannot be read
+  errors               [{operation, code, status, message, after, times}]: after so many calls of an operation that many fail
 """
 import argparse
 import base64
@@ -305,7 +306,8 @@ def list_findings(state, body, _):
 def get_findings(state, body, _):
     if not 1 <= len(body["findingIds"]) <= 50:
         raise invalid("1 to 50 ids")
-    known = findings_of(state)
+    gone = set(state.script.get("gone", []))
+    known = {name: finding for name, finding in findings_of(state).items() if finding["resourcesAffected"]["s3Object"]["key"] not in gone}
     return {"findings": [known[name] for name in body["findingIds"] if name in known]}
 
 
@@ -359,6 +361,9 @@ def answer(state, method, path, headers, raw):
             raise Refused(403, "MissingAuthenticationTokenException", "not signed for macie2")
         for error in state.errors:
             if error["operation"] == operation and error.setdefault("times", 1 << 30) > 0:
+                if error.get("after", 0) > 0:
+                    error["after"] -= 1
+                    continue
                 error["times"] -= 1
                 raise Refused(error.get("status", 400), error["code"], error.get("message", "scripted"))
         shape = SHAPES["operations"][operation]

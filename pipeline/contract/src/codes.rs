@@ -49,6 +49,12 @@ codes! {
     PLACES_OVERLAP = "places-overlap",
     COMPRESSION_NOT_AVAILABLE = "compression-not-available",
     BAD_OPTION = "bad-option",
+    BAD_ENCODING = "bad-encoding",
+    BAD_FIELD = "bad-field",
+    FIELD_COLUMNS = "field-columns",
+    FLAT_FORMAT = "flat-format",
+    DRIFT_BY_POSITION = "drift-by-position",
+    BAD_RECORD_TYPES = "bad-record-types",
     PREPARE_NEEDED = "prepare-needed",
     UNKNOWN_KEY_NAME = "unknown-key-name",
     MISSING_VERSION = "missing-version",
@@ -61,7 +67,6 @@ codes! {
     ENCODE_DTYPE = "encode-dtype",
     SCALE_DTYPE = "scale-dtype",
     BAD_MISSING = "bad-missing",
-    FORMAT_NOT_AVAILABLE = "format-not-available",
     LAYOUT_NOT_AVAILABLE = "layout-not-available",
     TOKENIZER_NOT_AVAILABLE = "tokenizer-not-available",
     SPLIT_NOT_AVAILABLE = "split-not-available",
@@ -101,15 +106,19 @@ codes! {
     UNKNOWN_CUSTOM_PROPERTY = "unknown-custom-property",
     BAD_CUSTOM_PROPERTY = "bad-custom-property",
     BAD_QUALITY = "bad-quality",
-    UNIQUE_NOT_AVAILABLE = "unique-not-available",
+    RULE_NAME = "rule-name",
+    BAD_KEY = "bad-key",
+    BAD_RELATIONSHIP = "bad-relationship",
+    UNKNOWN_COLUMN = "unknown-column",
+    UNKNOWN_DATASET = "unknown-dataset",
+    REFERENCE_TYPE = "reference-type",
     QUALITY_NOT_AVAILABLE = "quality-not-available",
     NESTED_NOT_AVAILABLE = "nested-not-available",
-    LOGICAL_TYPE_NOT_AVAILABLE = "logical-type-not-available",
+    ENUM_NOT_AVAILABLE = "enum-not-available",
+    MEASURE_NOT_AVAILABLE = "measure-not-available",
     RELATIONSHIPS_NOT_AVAILABLE = "relationships-not-available",
-    MULTIPLE_OF_NOT_AVAILABLE = "multiple-of-not-available",
     STRING_FORMAT_NOT_AVAILABLE = "string-format-not-available",
     NUMBER_FORMAT_NOT_AVAILABLE = "number-format-not-available",
-    DATE_RANGE_NOT_AVAILABLE = "date-range-not-available",
 }
 
 /// The code as the constant that it is.
@@ -120,18 +129,21 @@ pub(crate) fn find(code: &str) -> Option<&'static str> {
 /// Refuses something that the design or ODCS knows and this version does not run: silence would look like consent.
 pub(crate) fn not_available(code: &'static str, span: Span, what: &str) -> Diagnostic {
     let (why, help) = match code {
-        UNIQUE_NOT_AVAILABLE => ("this version cannot check uniqueness across rows", "remove it, or check uniqueness before the data gets here"),
-        QUALITY_NOT_AVAILABLE => (
-            "this version cannot run this rule about the data",
-            "remove it; runnable are `metric: invalidValues` with `validValues` and `mustBe: 0`, and `engine: perimeter` with `checkDigit`",
+        QUALITY_NOT_AVAILABLE => ("this version cannot run this rule about the data", "remove it, or state it otherwise"),
+        NESTED_NOT_AVAILABLE => (
+            "this version cannot read or check it",
+            "objects, arrays of values and arrays of objects are taken; flatten the data first, or leave it out of the file",
         ),
-        NESTED_NOT_AVAILABLE => ("this version reads flat columns only", "flatten the data first, or leave the column out of the file"),
-        LOGICAL_TYPE_NOT_AVAILABLE => ("this version cannot type such a column", "declare it `string`, or leave it out of the file"),
-        RELATIONSHIPS_NOT_AVAILABLE => ("this version cannot check references between tables", "remove it; a JOIN in `prepare` drops rows without a partner"),
-        MULTIPLE_OF_NOT_AVAILABLE => ("this version cannot check multiples", "remove it"),
-        STRING_FORMAT_NOT_AVAILABLE => ("this version cannot check the format of text", "state it as a `pattern`, or remove it"),
-        NUMBER_FORMAT_NOT_AVAILABLE => ("this version has no such number", "integers are `i32` or `i64`, numbers `f64`; or `physicalType: decimal(p,s)`"),
-        DATE_RANGE_NOT_AVAILABLE => ("this version cannot check bounds of dates and timestamps", "remove it; filter in `prepare`"),
+        ENUM_NOT_AVAILABLE => (
+            "this version does not read enumerations and so cannot check them",
+            "`quality: [{metric: invalidValues, arguments: {validValues: [A, B]}, mustBe: 0}]` says the same",
+        ),
+        MEASURE_NOT_AVAILABLE => ("a measure is computed from the data and not in it", "leave it out of the file, or say `column`"),
+        RELATIONSHIPS_NOT_AVAILABLE => ("this version reads references by name", "`dataset.column`: `customers.customer_id`"),
+        STRING_FORMAT_NOT_AVAILABLE => ("this version cannot check this format of text", "state it as a `pattern`, or remove it"),
+        NUMBER_FORMAT_NOT_AVAILABLE => {
+            ("this version has no such number", "integers are `i8` to `i64` and `u8` to `u64`, numbers `f32` or `f64`; or `physicalType: decimal(p,s)`")
+        }
         GATE_NOT_AVAILABLE => {
             ("this version cannot run this gate and so refuses the policy", "use a version that runs it; removing the gate is the policy owner's decision")
         }
@@ -139,8 +151,7 @@ pub(crate) fn not_available(code: &'static str, span: Span, what: &str) -> Diagn
             "this version cannot run this transform and so refuses the policy",
             "drop the column (`transform: drop`), replace the text whole (`redact`, `replace`, `replaceWithInfoType`) or `encrypt` it",
         ),
-        FORMAT_NOT_AVAILABLE => ("this version does not read this format", "`csv`, `json` or `parquet`"),
-        COMPRESSION_NOT_AVAILABLE => ("this version does not read this compression", "`.gz`, `.zst`, or none"),
+        COMPRESSION_NOT_AVAILABLE => ("this version does not read this compression", "`.gz`, `.zst`, `.bz2`, `.xz`, or none"),
         LAYOUT_NOT_AVAILABLE => ("this version does not write this layout", "`layout: static`"),
         TOKENIZER_NOT_AVAILABLE => ("this version does not tokenize text", "remove the feature, or tokenize upstream"),
         SPLIT_NOT_AVAILABLE => ("this version does not split datasets", "remove it and run one job per split, filtered in `prepare`"),

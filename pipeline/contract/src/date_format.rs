@@ -19,6 +19,8 @@
 //! digits and no more, months' names are English whatever the machine's locale, and what the JDK would leave ambiguous is refused when
 //! compiling. The calendar is strict (no 31 February), the whole cell must match, digits are ASCII, 24:00 and second 60 are no times.
 //!
+//! Times of day ([`CompiledFormat::compile_time`]) take the letters of the time alone.
+//!
 //! Nothing here allocates or fails after [`CompiledFormat::compile`].
 use std::sync::Arc;
 
@@ -71,7 +73,7 @@ pub enum Offset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     Literal(u8),
-    /// `T` or a blank: only in [`CompiledFormat::iso_timestamp`].
+    /// `T`, `t` (RFC 3339 has both) or a blank: only in [`CompiledFormat::iso_timestamp`].
     DateTimeSeparator,
     Number {
         field: Field,
@@ -149,12 +151,28 @@ impl CompiledFormat {
         Self { ops: ops.into(), year_base: 2000, year_zero: false, fields: Has { date: true, time: true, offset: Offset::Maybe } }
     }
 
-    /// Compiles `pattern`; `yy` counts from `year_base` (2000 in the JDK).
+    /// The default of times of day: `HH:mm:ss`, a fraction of one to nine digits if any.
+    pub fn iso_time() -> Self {
+        use Field::{Hour, Minute, Second};
+        let mut ops = vec![number(Hour, 2, 2), Op::Literal(b':'), number(Minute, 2, 2), Op::Literal(b':'), number(Second, 2, 2)];
+        ops.extend([Op::Optional(2), Op::Literal(b'.'), Op::Fraction { min: 1, max: 9 }]);
+        Self { ops: ops.into(), year_base: 2000, year_zero: false, fields: Has { date: false, time: true, offset: Offset::Never } }
+    }
+
+    /// Compiles `pattern` of dates and timestamps; `yy` counts from `year_base` (2000 in the JDK).
     ///
     /// # Errors
     /// The pattern has a letter outside the subset, states a field twice, lacks a part of the date, or is ambiguous.
     pub fn compile(pattern: &str, year_base: i32) -> Result<Self, FormatError> {
-        Compiler { pattern, at: 0, ops: Vec::new(), sections: Vec::new(), seen: Seen::default(), variable: false }.compile(year_base)
+        Compiler { pattern, at: 0, ops: Vec::new(), sections: Vec::new(), seen: Seen::default(), variable: false, time_of_day: false }.compile(year_base)
+    }
+
+    /// Compiles `pattern` of times of day.
+    ///
+    /// # Errors
+    /// As [`CompiledFormat::compile`], and it states something of a date, an offset, or no hour.
+    pub fn compile_time(pattern: &str) -> Result<Self, FormatError> {
+        Compiler { pattern, at: 0, ops: Vec::new(), sections: Vec::new(), seen: Seen::default(), variable: false, time_of_day: true }.compile(2000)
     }
 
     /// Whether a value says more than a date.
@@ -183,15 +201,15 @@ impl CompiledFormat {
     #[inline]
     pub fn parse_timestamp(&self, cell: &str) -> Option<(i64, Option<i32>)> {
         let parts = self.run(cell)?;
-        let hour = if parts.hour_of_half >= 0 {
-            // 12 AM is midnight, 12 PM is noon
-            (parts.hour_of_half % 12) + 12 * (parts.afternoon >= 0).then_some(parts.afternoon)?
-        } else {
-            parts.hour.max(0)
-        };
-        let second_of_day = i64::from(hour) * 3600 + i64::from(parts.minute.max(0)) * 60 + i64::from(parts.second.max(0));
-        let seconds = i64::from(self.days(&parts)?) * SECONDS_PER_DAY + second_of_day;
-        Some((seconds * MICROS_PER_SECOND + i64::from(parts.micros), parts.offset))
+        let micros_of_day = parts.micros_of_day()?;
+        Some((i64::from(self.days(&parts)?) * SECONDS_PER_DAY * MICROS_PER_SECOND + micros_of_day, parts.offset))
+    }
+
+    /// Microseconds since midnight, or `None` when the cell is not such a time. For [`CompiledFormat::iso_time`] and
+    /// [`CompiledFormat::compile_time`].
+    #[inline]
+    pub fn parse_time(&self, cell: &str) -> Option<i64> {
+        self.run(cell)?.micros_of_day()
     }
 
     #[inline]
@@ -207,6 +225,19 @@ impl CompiledFormat {
             return None; // the era has no year 0; `uuuu` has
         }
         (parts.day >= 1 && parts.day <= days_in_month(year, parts.month)?).then(|| days_from_civil(year, parts.month, parts.day))
+    }
+}
+
+impl Parts {
+    fn micros_of_day(&self) -> Option<i64> {
+        let hour = if self.hour_of_half >= 0 {
+            // 12 AM is midnight, 12 PM is noon
+            (self.hour_of_half % 12) + 12 * (self.afternoon >= 0).then_some(self.afternoon)?
+        } else {
+            self.hour.max(0)
+        };
+        let seconds = i64::from(hour) * 3600 + i64::from(self.minute.max(0)) * 60 + i64::from(self.second.max(0));
+        Some(seconds * MICROS_PER_SECOND + i64::from(self.micros))
     }
 }
 
@@ -247,7 +278,7 @@ fn run(ops: &[Op], cell: &[u8], mut at: usize, year_base: i32, parts: &mut Parts
                 at += 1;
             }
             Op::DateTimeSeparator => {
-                if !matches!(cell.get(at)?, b' ' | b'T') {
+                if !matches!(cell.get(at)?, b' ' | b'T' | b't') {
                     return None;
                 }
                 at += 1;
@@ -352,6 +383,7 @@ fn fraction(cell: &[u8], mut at: usize, min: u8, max: u8) -> Option<(i32, usize)
 fn offset(cell: &[u8], at: usize, style: OffsetStyle) -> Option<(i32, usize)> {
     let sign = match cell.get(at)? {
         b'Z' if style != OffsetStyle::Z => return Some((0, at + 1)),
+        b'z' if style == OffsetStyle::Any => return Some((0, at + 1)),
         b'+' => 1,
         b'-' => -1,
         _ => return None,
@@ -401,6 +433,8 @@ struct Compiler<'p> {
     seen: Seen,
     /// The last operation takes one digit or two.
     variable: bool,
+    /// The pattern is of a time of day, not of a date.
+    time_of_day: bool,
 }
 
 impl Compiler<'_> {
@@ -541,7 +575,10 @@ impl Compiler<'_> {
         if self.ops.len() > usize::from(u8::MAX) {
             return self.error("the pattern is too long");
         }
-        if !(seen.year && seen.month && seen.day) {
+        if self.time_of_day && (seen.year || seen.month || seen.day || seen.offset != Offset::Never) {
+            return self.error("a time of day has no date and no offset");
+        }
+        if !(self.time_of_day || (seen.year && seen.month && seen.day)) {
             return self.error("a date needs year, month and day");
         }
         if seen.hour && (seen.hour_of_half || seen.half) {
@@ -557,7 +594,10 @@ impl Compiler<'_> {
         if seen.offset != Offset::Never && !hour {
             return self.error("an offset needs a time");
         }
-        let fields = Has { date: true, time: hour, offset: seen.offset };
+        if self.time_of_day && !hour {
+            return self.error("a time of day needs an hour");
+        }
+        let fields = Has { date: !self.time_of_day, time: hour, offset: seen.offset };
         Ok(CompiledFormat { ops: self.ops.into(), year_base, year_zero: seen.proleptic || seen.year_of_base, fields })
     }
 }

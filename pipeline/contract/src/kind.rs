@@ -12,7 +12,7 @@ pub enum Kind {
     Job,
     /// `kind: Policy`.
     Policy,
-    /// `kind: DataContract`, ODCS v3.1.
+    /// `kind: DataContract`, ODCS v3.0 to v3.2.
     Schema,
 }
 
@@ -30,8 +30,9 @@ impl Kind {
         if self == Self::Schema { "DataContract" } else { self.name() }
     }
 
-    pub(crate) fn api_version(self) -> &'static str {
-        if self == Self::Schema { "v3.1.0" } else { "perimeter/v1" }
+    /// The first is the one to write.
+    pub(crate) fn api_versions(self) -> &'static [&'static str] {
+        if self == Self::Schema { &["v3.1.0", "v3.0.0", "v3.0.1", "v3.0.2", "v3.2.0"] } else { &["perimeter/v1"] }
     }
 
     /// The JSON Schema that [`crate::structure`] judges by.

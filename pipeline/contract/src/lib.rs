@@ -6,6 +6,8 @@
 //! | a policy or a schema file alone | to check it | [`load_policy`], [`load_schema`] |
 //! | an editor | completion and checks while typing | [`json_schema`] |
 //! | mistakes | text, or JSON | [`Diagnostics::render`], [`Diagnostics::to_json`] |
+//! | two schemas | what changed, and whom it breaks | [`diff()`] |
+//! | files that are not on a disk | the same | [`load_with`], [`load_policy_with`], [`load_schema_with`] |
 //! | a cell with a date in it | days or microseconds | [`schema::CompiledFormat`] |
 //!
 //! A file goes through four steps, and each one works on what the step before has left:
@@ -23,6 +25,7 @@
 pub mod codes;
 mod date_format;
 pub mod diagnostic;
+pub mod diff;
 pub mod job;
 mod kind;
 mod load;
@@ -36,6 +39,8 @@ mod validate;
 mod yaml;
 
 pub use diagnostic::{Diagnostic, Diagnostics, SourceFile, SourceMap, Span};
+#[doc(inline)]
+pub use diff::{Change, diff};
 pub use kind::{Kind, json_schema};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -57,7 +62,7 @@ pub struct Contract {
 /// # Errors
 /// Every mistake of every file, in one go, a hundred at most.
 pub fn load(path: &Path, parameters: &BTreeMap<String, String>) -> Result<Contract, Diagnostics> {
-    load::load(path, parameters)
+    load::load(path, parameters, &load::from_disk)
 }
 
 /// Reads one policy file.
@@ -65,7 +70,7 @@ pub fn load(path: &Path, parameters: &BTreeMap<String, String>) -> Result<Contra
 /// # Errors
 /// Every mistake in it, a hundred at most.
 pub fn load_policy(path: &Path) -> Result<(policy::Policy, Arc<SourceMap>), Diagnostics> {
-    load::load_policy(path)
+    load::load_policy(path, &load::from_disk)
 }
 
 /// Reads one schema file.
@@ -73,5 +78,32 @@ pub fn load_policy(path: &Path) -> Result<(policy::Policy, Arc<SourceMap>), Diag
 /// # Errors
 /// Every mistake in it, a hundred at most.
 pub fn load_schema(path: &Path) -> Result<(schema::Schema, Arc<SourceMap>), Diagnostics> {
-    load::load_schema(path)
+    load::load_schema(path, &load::from_disk)
+}
+
+/// Gives the bytes of a file.
+pub type ReadFile<'a> = &'a dyn Fn(&Path) -> std::io::Result<Vec<u8>>;
+
+/// As [`load`], with files from elsewhere. Where the job's own places lie is still looked up on the disk, links and all.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(path: &Path, parameters: &BTreeMap<String, String>, read: ReadFile<'_>) -> Result<Contract, Diagnostics> {
+    load::load(path, parameters, read)
+}
+
+/// As [`load_policy`], with the file from elsewhere.
+///
+/// # Errors
+/// As [`load_policy`].
+pub fn load_policy_with(path: &Path, read: ReadFile<'_>) -> Result<(policy::Policy, Arc<SourceMap>), Diagnostics> {
+    load::load_policy(path, read)
+}
+
+/// As [`load_schema`], with the file from elsewhere.
+///
+/// # Errors
+/// As [`load_schema`].
+pub fn load_schema_with(path: &Path, read: ReadFile<'_>) -> Result<(schema::Schema, Arc<SourceMap>), Diagnostics> {
+    load::load_schema(path, read)
 }

@@ -1,13 +1,13 @@
 //! Reading the files and putting them together.
 use crate::diagnostic::{list, nearest};
-use crate::job::{Drift, Job, Source};
+use crate::job::{Job, Source};
 use crate::policy::Policy;
 use crate::schema::Schema;
 use crate::spanned::from_node;
 use crate::validate::places::{Places, normalize};
 use crate::validate::{self, Report};
 use crate::yaml::{Node, Value};
-use crate::{Contract, Diagnostic, Diagnostics, Kind, SourceFile, SourceMap, Span, codes, structure, typed, yaml};
+use crate::{Contract, Diagnostic, Diagnostics, Kind, ReadFile, SourceFile, SourceMap, Span, codes, structure, typed, yaml};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -20,10 +20,10 @@ const MAX_DIAGNOSTICS: usize = 100;
 /// No contract file is larger.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-pub(crate) fn load(path: &Path, parameters: &BTreeMap<String, String>) -> Result<Contract, Diagnostics> {
-    let mut loader = Loader { files: Vec::new(), report: Vec::new() };
+pub(crate) fn load(path: &Path, parameters: &BTreeMap<String, String>, open: ReadFile<'_>) -> Result<Contract, Diagnostics> {
+    let mut loader = Loader { open, files: Vec::new(), report: Vec::new() };
     let loaded = loader.job(path, parameters);
-    let Loader { files, report } = loader;
+    let Loader { files, report, .. } = loader;
     let sources = Arc::new(SourceMap { files });
     match loaded {
         Some((job, policy)) if report.is_empty() => Ok(Contract { job, policy, sources }),
@@ -32,19 +32,19 @@ pub(crate) fn load(path: &Path, parameters: &BTreeMap<String, String>) -> Result
 }
 
 /// Loads one policy on its own.
-pub(crate) fn load_policy(path: &Path) -> Result<(Policy, Arc<SourceMap>), Diagnostics> {
-    one(path, Loader::policy)
+pub(crate) fn load_policy(path: &Path, open: ReadFile<'_>) -> Result<(Policy, Arc<SourceMap>), Diagnostics> {
+    one(open, |loader| loader.policy(path, None))
 }
 
 /// Loads one schema on its own.
-pub(crate) fn load_schema(path: &Path) -> Result<(Schema, Arc<SourceMap>), Diagnostics> {
-    one(path, Loader::schema)
+pub(crate) fn load_schema(path: &Path, open: ReadFile<'_>) -> Result<(Schema, Arc<SourceMap>), Diagnostics> {
+    one(open, |loader| loader.schema(path, None))
 }
 
-fn one<T>(path: &Path, read: fn(&mut Loader, &Path, Option<Span>) -> Option<T>) -> Result<(T, Arc<SourceMap>), Diagnostics> {
-    let mut loader = Loader { files: Vec::new(), report: Vec::new() };
-    let loaded = read(&mut loader, path, None);
-    let Loader { files, report } = loader;
+fn one<T>(open: ReadFile<'_>, read: impl FnOnce(&mut Loader<'_>) -> Option<T>) -> Result<(T, Arc<SourceMap>), Diagnostics> {
+    let mut loader = Loader { open, files: Vec::new(), report: Vec::new() };
+    let loaded = read(&mut loader);
+    let Loader { files, report, .. } = loader;
     let sources = Arc::new(SourceMap { files });
     match loaded {
         Some(value) if report.is_empty() => Ok((value, sources)),
@@ -70,12 +70,13 @@ fn finish(mut list: Report, sources: Arc<SourceMap>) -> Diagnostics {
     Diagnostics { list, sources }
 }
 
-struct Loader {
+struct Loader<'a> {
+    open: ReadFile<'a>,
     files: Vec<SourceFile>,
     report: Report,
 }
 
-impl Loader {
+impl Loader<'_> {
     fn job(&mut self, path: &Path, given: &BTreeMap<String, String>) -> Option<(Job, Policy)> {
         let (file, typed): (Span, typed::job::Job) = self.read(path, Kind::Job, None)?;
         let absolute = std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| normalize(&path));
@@ -110,9 +111,14 @@ impl Loader {
         let mut joined = Vec::new();
         for source in sources {
             let schema = source.schema.and_then(|(path, span)| schemas.entry(path.clone()).or_insert_with(|| self.schema(&shown(&path), Some(span))).clone());
-            if let (Some(uri), Some(format), Some(schema)) = (source.uri, source.format, schema) {
-                joined.push(Source { name: source.name, uri, format, schema, drift: Drift::Refuse, span: source.span });
+            if let (Some(uri), Some(format), Some(schema)) = (source.uri, source.format, schema)
+                && let Some(format) = validate::job::with_schema(format, source.fields, &schema, source.span, &mut self.report)
+            {
+                joined.push(Source { name: source.name, uri, format, schema, drift: source.drift, span: source.span });
             }
+        }
+        if joined.len() == count {
+            validate::schema::references(&joined, &mut self.report);
         }
         let policy = policy?;
         if joined.len() != count || has_prepare != prepare.is_some() || had_table != table.is_some() {
@@ -137,7 +143,7 @@ impl Loader {
         let number = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
         let start = Span { file: number, start: 0, end: 0 };
         let at = named_at.unwrap_or(start);
-        let bytes = match read_bytes(path) {
+        let bytes = match read_bytes(path, self.open) {
             Ok(bytes) => bytes,
             Err(error) => {
                 if named_at.is_none() {
@@ -183,7 +189,8 @@ fn check_kind(node: &Node, kind: Kind, start: Span, report: &mut Report) -> Opti
         return None;
     }
     let before = report.len();
-    for (key, wanted, code) in [("apiVersion", kind.api_version(), codes::WRONG_API_VERSION), ("kind", kind.name_in_file(), codes::WRONG_KIND)] {
+    for (key, known, code) in [("apiVersion", kind.api_versions(), codes::WRONG_API_VERSION), ("kind", &[kind.name_in_file()], codes::WRONG_KIND)] {
+        let wanted = known[0];
         let Some(entry) = node.entry(key) else {
             let known: Vec<&str> = match &node.value {
                 Value::Map(entries) => entries.iter().map(|entry| entry.key.as_str()).collect(),
@@ -193,8 +200,8 @@ fn check_kind(node: &Node, kind: Kind, start: Span, report: &mut Report) -> Opti
             report.push(Diagnostic::new(codes::MISSING_KEY, start, format!("the file lacks the key `{key}`{near}")).help(format!("`{key}: {wanted}`")));
             continue;
         };
-        if entry.value.scalar().is_none_or(|scalar| scalar.text != wanted) {
-            let message = format!("`{key}` of a {} file is {}", kind.name().to_ascii_lowercase(), list(&[wanted]));
+        if entry.value.scalar().is_none_or(|scalar| !known.contains(&scalar.text.as_str())) {
+            let message = format!("`{key}` of a {} file is {}", kind.name().to_ascii_lowercase(), list(known));
             report.push(Diagnostic::new(code, entry.value.span, message).help(format!("`{key}: {wanted}`")));
         }
     }
@@ -218,7 +225,6 @@ fn shown(absolute: &Path, folder: &Path, base: &Path) -> PathBuf {
 enum Unreadable {
     Io(std::io::Error),
     Large,
-    NoFile,
 }
 
 impl Unreadable {
@@ -230,7 +236,9 @@ impl Unreadable {
                 let message = format!("the {what} file {path} is larger than {} MiB", MAX_FILE_BYTES >> 20);
                 Diagnostic::new(codes::FILE_TOO_LARGE, at, message).help("this is no contract file")
             }
-            Self::NoFile => Diagnostic::new(codes::UNREADABLE_FILE, at, format!("{path} is not a file")).help("name a file"),
+            Self::Io(error) if error.kind() == std::io::ErrorKind::IsADirectory => {
+                Diagnostic::new(codes::UNREADABLE_FILE, at, format!("{path} is not a file")).help("name a file")
+            }
             Self::Io(error) => {
                 let help = match error.kind() {
                     std::io::ErrorKind::NotFound => "check the path; it is relative to the file that holds it",
@@ -248,12 +256,18 @@ impl Unreadable {
     }
 }
 
-fn read_bytes(path: &Path) -> Result<Vec<u8>, Unreadable> {
-    let file = std::fs::File::open(path).map_err(Unreadable::Io)?;
-    if file.metadata().map_err(Unreadable::Io)?.is_dir() {
-        return Err(Unreadable::NoFile);
+fn read_bytes(path: &Path, open: ReadFile<'_>) -> Result<Vec<u8>, Unreadable> {
+    let bytes = open(path).map_err(Unreadable::Io)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES { Err(Unreadable::Large) } else { Ok(bytes) }
+}
+
+/// The bytes of a file, and not many more than are taken.
+pub(crate) fn from_disk(path: &Path) -> std::io::Result<Vec<u8>> {
+    let file = std::fs::File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(std::io::ErrorKind::IsADirectory.into());
     }
     let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(Unreadable::Io)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES { Err(Unreadable::Large) } else { Ok(bytes) }
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

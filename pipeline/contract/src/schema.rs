@@ -175,6 +175,20 @@ impl DateFormat {
         Ok(Self { pattern: Some(pattern.to_owned()), year_base: Self::JDK_YEAR_BASE, compiled })
     }
 
+    /// A pattern of times of day; see [`CompiledFormat::compile_time`].
+    ///
+    /// # Errors
+    /// The pattern is not in the subset, or says something of a date.
+    pub fn new_time(pattern: &str) -> Result<Self, FormatError> {
+        let compiled = CompiledFormat::compile_time(pattern)?;
+        Ok(Self { pattern: Some(pattern.to_owned()), year_base: Self::JDK_YEAR_BASE, compiled })
+    }
+
+    /// The default of times of day, [`CompiledFormat::iso_time`].
+    pub fn iso_time() -> Self {
+        Self { pattern: None, year_base: Self::JDK_YEAR_BASE, compiled: CompiledFormat::iso_time() }
+    }
+
     /// The default of dates, [`CompiledFormat::iso_date`].
     pub fn iso_date() -> Self {
         Self { pattern: None, year_base: Self::JDK_YEAR_BASE, compiled: CompiledFormat::iso_date() }

@@ -133,6 +133,8 @@ impl JsonSchema for Exact {
 /// Anything at all: what ODCS leaves open.
 #[derive(Clone, Debug)]
 pub(crate) enum Any {
+    /// `null`, `~`, or nothing.
+    Null,
     Text(String),
     List(Vec<Spanned<Any>>),
     Map(Vec<(Spanned<String>, Spanned<Any>)>),
@@ -149,6 +151,9 @@ impl<'de> Deserialize<'de> for Any {
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Any, E> {
                 Ok(Any::Text(text.to_owned()))
             }
+            fn visit_unit<E: de::Error>(self) -> Result<Any, E> {
+                Ok(Any::Null)
+            }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Any, A::Error> {
                 let mut items = Vec::new();
                 while let Some(item) = seq.next_element()? {
@@ -164,6 +169,7 @@ impl<'de> Deserialize<'de> for Any {
                 Ok(Any::Map(pairs))
             }
         }
+        // the plain text `null` of a typed string is text; only here is it nothing
         deserializer.deserialize_any(Anything)
     }
 }
@@ -222,6 +228,7 @@ impl<'de> Deserializer<'de> for &'de Node {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
         match &self.value {
+            Value::Scalar(scalar) if scalar.is_null() => visitor.visit_unit(),
             Value::Scalar(scalar) => visitor.visit_borrowed_str(&scalar.text),
             Value::Seq(items) => visitor.visit_seq(Items(items.iter())),
             Value::Map(entries) => visitor.visit_map(Pairs { entries: entries.iter(), value: None, without: None }),
@@ -271,7 +278,16 @@ impl<'de> Deserializer<'de> for &'de Node {
         visitor.visit_unit()
     }
 
-    serde::forward_to_deserialize_any! { i128 u128 str string bytes byte_buf unit unit_struct tuple map struct identifier }
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        let scalar = self.scalar().ok_or_else(|| Mismatch("text was expected".to_owned()))?;
+        visitor.visit_borrowed_str(&scalar.text)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        self.deserialize_str(visitor)
+    }
+
+    serde::forward_to_deserialize_any! { i128 u128 bytes byte_buf unit unit_struct tuple map struct identifier }
 }
 
 struct Items<'de>(std::slice::Iter<'de, Node>);

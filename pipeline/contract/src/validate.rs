@@ -106,6 +106,19 @@ pub(crate) fn decimal(text: &str) -> Option<Decimal> {
     Some(Decimal { unscaled: unscaled * sign, scale })
 }
 
+/// A rule of an ECMA-262 pattern.
+fn pattern(text: &str, span: Span, report: &mut Report) -> Option<crate::schema::Check> {
+    match crate::pattern::compile(text) {
+        Ok(regex) => Some(crate::schema::Check::Pattern(regex)),
+        Err(reason) => {
+            let message = format!("the pattern cannot be used: {reason}");
+            let help = "ECMA-262 syntax without look-around and back-references; the whole value must match";
+            report.push(Diagnostic::new(codes::BAD_PATTERN, span, message).help(help));
+            None
+        }
+    }
+}
+
 /// Whether something is wrong inside `span` already: then what is missing there may have been cut out, and is not missed again.
 pub(crate) fn touched(report: &Report, span: Span) -> bool {
     report.iter().any(|mistake| mistake.span.file == span.file && (span.start..=span.end).contains(&mistake.span.start))

@@ -106,8 +106,8 @@ fn damaged_files() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("file.yaml");
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    for name in ["good.policy.yaml", "good.odcs.yaml"] {
-        let text = fs::read(Path::new("tests/broken").join(name)).unwrap();
+    for name in ["broken/good.policy.yaml", "broken/good.odcs.yaml", "everything.odcs.yaml"] {
+        let text = fs::read(Path::new("tests").join(name)).unwrap();
         for _ in 0..1200 {
             judge(&path, &damage(&mut random, &text));
         }

@@ -135,7 +135,7 @@ fn a_job_with_everything() {
     assert_eq!(job.sources[0].format, Format::Parquet);
     assert_eq!(job.sources[1].uri.0, folder.path().parent().unwrap().join("in/2026-11-30.csv.gz").to_str().unwrap());
     let Format::Csv(csv) = &job.sources[1].format else { panic!("csv") };
-    assert_eq!((csv.delimiter, csv.quote, csv.header), (b'\t', b'"', true));
+    assert_eq!((csv.delimiter, csv.quote, csv.header), (b'\t', Some(b'"'), true));
     assert_eq!((csv.text.null_markers.as_slice(), csv.text.number_prefix.as_deref()), (["NA".to_owned(), "-".to_owned()].as_slice(), Some("$")));
     assert_eq!((job.quarantine.uri.0.as_str(), job.quarantine.retention_days), ("/var/quarantine/", Some(30)));
     assert_eq!(job.keys["person"].provider, Provider::AwsKms { key_id: "alias/dev-person".to_owned() });

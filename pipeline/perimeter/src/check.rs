@@ -4,6 +4,13 @@
 //! every column over the arrays and says which rows break which rules: all of them, each once. Both work column by column; a batch in which nothing is broken
 //! takes no path per row.
 //!
+//! | beside values of one column | is in |
+//! |---|---|
+//! | rules about the columns of one row | [`expression`], compiled by [`crate::engine::expression`] |
+//! | rules about several rows: unique, references, monotonic | [`sets`], sorted by [`crate::engine::digests`] |
+//! | verdicts about the dataset | [`metric`]; queries in [`crate::engine::query`] |
+//! | what is said of all of it | [`report`] |
+//!
 //! Rule codes are `<column>.<rule>`: `type` (the cell is not a value of the column's type), `ambiguous-time` (a local time that the zone has twice or never),
 //! `required`, `item-required` (a null in a list), and those of [`perimeter_contract::schema::Check::code`].
 pub mod expression;
@@ -14,7 +21,8 @@ mod rules;
 pub mod sets;
 mod typing;
 
-pub use typing::{Cell, Typed, Typing};
+pub use number::NumberStyle;
+pub use typing::{Cell, List, Typed, Typing};
 
 use crate::error::{Culprit, Failure, Result};
 use arrow::array::{Array, ArrayRef};

@@ -16,6 +16,7 @@
 //! | is in a file of the listing | [`plan::plan`], which cuts files into [`read::Unit`]s |
 //! | becomes cells, with a record number | [`read::ingest_unit`], called by the table of [`engine::scan`] |
 //! | is typed and checked, or rejected | [`check::Typing`], [`check::Checker::evaluate`] |
+//! | is held against expressions, other rows and other sources | [`check::expression::RowRule`], [`check::sets`], decided by [`engine::digests`] |
 //! | goes to quarantine | [`quarantine::QuarantineWriter::push`] |
 //! | passes the user's SQL | [`prepare::prepare`] |
 //! | gets its tokens | [`pseudonymize::columns::Workers::push`] |

@@ -14,13 +14,15 @@
 //!
 //! | code | meaning |
 //! |---|---|
-//! | `ragged` | csv: more or fewer cells than columns |
+//! | `ragged` | csv: more or fewer cells than columns; fixed width: not exactly as long as `recordLength` |
+//! | `unknown-record-type` | fixed width: of a type that is neither among the `values` nor among the `others` of `recordTypes` |
 //! | `torn-quote` | csv: a quote that is never closed, or followed by something else than delimiter or line end; its first line is rejected alone |
-//! | `invalid-utf8` | the record is not UTF-8 |
+//! | `invalid-utf8`, `invalid-encoding` | the record is not UTF-8; it is no text in the encoding that the job names |
 //! | `too-long` | a record of more than 16 MiB |
-//! | `invalid-json`, `duplicate-key`, `unknown-field` | JSON lines: not exactly one object by RFC 8259; a key twice; a key that the contract does not have |
+//! | `invalid-json`, `duplicate-key`, `unknown-field` | JSON: not exactly one object by RFC 8259; a key twice; a key that the contract does not have |
 //!
-//! Codes of a cell are those of [`crate::check`]. Lines without any character are no records. Faults of a whole file (truncated, corrupt) end the unit with exit 1.
+//! Codes of a cell are those of [`crate::check`]; beside them, `<path>.required` is that of an object that must be there, and `<column>.partition` that of a row
+//! whose value is another one than the path's. Lines without any character are no records. Faults of a whole file (truncated, corrupt) end the unit with exit 1.
 mod arrow_ipc;
 mod avro;
 mod columns;
@@ -29,10 +31,14 @@ mod csv;
 mod csv_plan;
 mod decompress;
 mod emit;
+mod encoding;
+mod fixed_width;
 mod head;
 mod json;
+mod json_array;
 mod json_scan;
 mod parquet;
+mod parquet_footer;
 mod partitions;
 mod text;
 
@@ -151,6 +157,12 @@ pub struct UnitTally {
     pub first: BTreeMap<String, Vec<u64>>,
     /// Bytes taken from the store.
     pub bytes_read: u64,
+    /// Fixed width: records of types that are none of `recordTypes.values`; they are not among `rows_read`.
+    #[serde(default)]
+    pub rows_passed_over: u64,
+    /// JSON with `drift: allowAdded`: records with keys that the contract does not have. The keys can be data and are not named.
+    #[serde(default)]
+    pub rows_with_added_fields: u64,
 }
 
 /// What the rows of a unit are held against beside the rules about single values, and who looks on. By default: nothing, and nobody.
@@ -230,14 +242,14 @@ fn plan_file(stores: &Stores, source: &Source, file: &InputFile) -> Result<Plann
     let partitions = Partitions::of(source, file)?;
     match &source.format {
         Format::Csv(options) => {
-            let planned = |source: &Source| csv_plan::plan(stores, source, options, file).map(PlannedFile::from);
+            let planned = |source: &Source| csv_plan::plan(stores, source, options, file);
             with_or_without(&partitions, source, options.header, planned, |rest, _| planned(rest))
         }
-        Format::Json(_) => json::plan(stores, file).map(PlannedFile::from),
+        Format::Json(options) => json::plan(stores, options, file).map(PlannedFile::from),
         Format::Parquet => parquet::plan(stores, source, &partitions, file),
         Format::Arrow => arrow_ipc::plan(stores, source, &partitions, file),
         Format::Avro => avro::plan(stores, source, &partitions, file),
-        Format::FixedWidth(_) => Err(not_readable(source)),
+        Format::FixedWidth(options) => fixed_width::plan(stores, source, options, file).map(PlannedFile::from),
     }
 }
 
@@ -319,7 +331,7 @@ pub fn ingest_unit_with<'a>(ingest: &Ingest<'a>, unit: &Unit, rules: UnitRules<'
         Format::Parquet => parquet::ingest(ingest, &partitions, file, &unit.part, &mut emit),
         Format::Arrow => arrow_ipc::ingest(ingest, &partitions, file, &unit.part, &mut emit),
         Format::Avro => avro::ingest(ingest, &partitions, file, &unit.part, &mut emit),
-        Format::FixedWidth(_) => Err(not_readable(ingest.source)),
+        Format::FixedWidth(options) => fixed_width::ingest(ingest, options, file, &unit.part, &mut emit),
     })?;
     Ok(emit.finish())
 }
@@ -327,10 +339,6 @@ pub fn ingest_unit_with<'a>(ingest: &Ingest<'a>, unit: &Unit, rules: UnitRules<'
 /// A decoder that panics on a damaged file is a damaged file. The panic's text could quote data, and dies here.
 fn guarded<T>(file: &InputFile, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(corrupt(file).into()))
-}
-
-fn not_readable(source: &Source) -> Error {
-    Failure::new(Culprit::File, "format-not-available", format!("source `{}` has a format that is not read yet", source.name)).into()
 }
 
 /// The file cannot be decoded.

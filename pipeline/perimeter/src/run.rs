@@ -327,7 +327,7 @@ pub fn gate(plan: &Plan, tally: &Tally) -> Result<()> {
         "too-many-rejected",
         format!("{} of {} rows were rejected, more than the policy's maxRejectedFraction {allowed}: {}", tally.rows_rejected, tally.rows_read, most.join(", ")),
     )
-    .help("nothing was published; `perimeter run` puts the rejected rows into quarantine, `perimeter quarantine show` opens it for who has the key")
+    .help("nothing was published; `perimeter run` and `perimeter check --quarantine` put the rejected rows into quarantine, `perimeter quarantine show` opens it for who has the key")
     .into())
 }
 

@@ -5,12 +5,16 @@
 //! - [`ShardSink`] (ArrayRecord files) and [`TableSink`] (Parquet) are made once per run, over a [`VersionFolder`] each.
 //! - [`ShardWriter`] and [`TableWriter`] write the shards of one partition and return proof, [`ClosedShard`] and [`ClosedPart`], which
 //!   [`seal`](crate::seal) takes. Dropping a sink that was not sealed removes what it wrote.
+//! - [`tf_record`], [`tensor`] and [`tfds`]: the other file format, the other encoding, and what makes a folder a TFDS directory.
 //!
 //! The usual door is [`shape::Emitter`](crate::shape::Emitter), which drives all of it.
 mod example;
 mod folder;
 mod hash;
 mod table;
+pub mod tensor;
+pub mod tf_record;
+pub mod tfds;
 mod write;
 
 pub use example::{Encoder, Field, ListKind, Malformed, Values, each_field, fields};

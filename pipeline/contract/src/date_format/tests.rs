@@ -203,3 +203,38 @@ fn no_panic() {
     }
     assert!(ran > 1000, "{ran}");
 }
+
+#[test]
+fn times_of_day() {
+    let iso = CompiledFormat::iso_time();
+    for (cell, micros) in [
+        ("00:00:00", Some(0)),
+        ("23:59:59", Some(86_399_000_000)),
+        ("23:59:59.999999", Some(86_399_999_999)),
+        ("09:30:00.5", Some(34_200_500_000)),
+        ("09:30:00.123456000", Some(34_200_123_456)),
+        ("09:30:00.1234567", None),
+        ("24:00:00", None),
+        ("9:30:00", None),
+        ("09:30", None),
+        ("09:30:00Z", None),
+        ("2026-11-30 09:30:00", None),
+        ("", None),
+    ] {
+        assert_eq!(iso.parse_time(cell), micros, "{cell}");
+    }
+    for (pattern, cell, micros) in [
+        ("HHmmss", "093000", Some(34_200_000_000)),
+        ("h:mm a", "9:30 pm", Some(77_400_000_000)),
+        ("hh:mm a", "12:00 AM", Some(0)),
+        ("HH[:mm]", "07", Some(25_200_000_000)),
+        ("HH:mm:ss.SSS", "00:00:00.001", Some(1000)),
+    ] {
+        let format = CompiledFormat::compile_time(pattern).unwrap();
+        assert_eq!((format.parse_time(cell), format.has_time()), (micros, true), "{pattern}");
+    }
+    for pattern in ["yyyy-MM-dd HH:mm", "HH:mmXXX", "mm:ss", "hh:mm", "", "dd", "'T'"] {
+        assert!(CompiledFormat::compile_time(pattern).is_err(), "{pattern}");
+    }
+    assert!(CompiledFormat::compile("HH:mm", 2000).is_err(), "a date needs a day");
+}

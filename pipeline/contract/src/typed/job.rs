@@ -74,17 +74,25 @@ pub(crate) struct Metadata {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename = "format")]
 #[schemars(rename = "Source", tag = "format")]
-#[schemars(extend("x-not-available" = {"arrow": "format-not-available", "avro": "format-not-available", "fixedWidth": "format-not-available"}))]
 pub(crate) enum Source {
     /// Delimited text.
     #[serde(rename = "csv")]
     Csv(CsvSource),
-    /// One JSON object a line.
+    /// JSON objects, one a line or in one array.
     #[serde(rename = "json")]
     Json(JsonSource),
     /// Apache Parquet.
     #[serde(rename = "parquet")]
     Parquet(ParquetSource),
+    /// Arrow IPC, file or stream.
+    #[serde(rename = "arrow")]
+    Arrow(ArrowSource),
+    /// Apache Avro object container files.
+    #[serde(rename = "avro")]
+    Avro(AvroSource),
+    /// Records whose columns stand at fixed positions.
+    #[serde(rename = "fixedWidth")]
+    FixedWidth(FixedWidthSource),
 }
 
 macro_rules! source {
@@ -93,18 +101,17 @@ macro_rules! source {
         #[derive(Debug, Deserialize, JsonSchema)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
         pub(crate) struct $name {
-            /// A path relative to this file or `s3://…`, with `*`, `?` and `[…]`; `.gz` and `.zst` go by file name.
+            /// A path relative to this file or `s3://…`, with `*`, `?` and `[…]`; `.gz`, `.zst`, `.bz2` and `.xz` go by file name.
             #[schemars(required)]
             pub(crate) uri: Option<Spanned<String>>,
             /// The schema file (ODCS), relative to this file.
             #[schemars(required)]
             pub(crate) schema: Option<Spanned<String>>,
-            /// What happens when data and schema have different columns.
-            #[allow(dead_code, reason = "there is one value")]
+            /// What happens when the data has a column that the schema does not have.
             pub(crate) drift: Option<Spanned<Drift>>,
             $(
                 /// How the text is written.
-                pub(crate) options: Option<$options>,
+                pub(crate) options: Option<Spanned<$options>>,
             )?
         }
     };
@@ -116,47 +123,184 @@ source!(
     CsvOptions
 );
 source!(
-    /// One JSON object a line.
+    /// JSON objects, one a line or in one array.
     JsonSource,
-    TextOptions
+    JsonOptions
 );
 source!(
     /// Apache Parquet.
     ParquetSource
 );
+source!(
+    /// Arrow IPC, file or stream.
+    ArrowSource
+);
+source!(
+    /// Apache Avro object container files.
+    AvroSource
+);
+source!(
+    /// Records whose columns stand at fixed positions.
+    FixedWidthSource,
+    FixedWidthOptions
+);
 
-/// What happens when data and schema have different columns.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// What happens when the data has a column that the schema does not have. Missing and retyped columns end the job in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Drift {
-    /// The job ends.
+    /// The job ends before anything is read.
     Refuse,
+    /// The column is not read, and its name is reported.
+    AllowAdded,
 }
 
-/// How delimited text is written.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct CsvOptions {
-    /// One ASCII character between cells; `,` by default.
-    pub(crate) delimiter: Option<Spanned<String>>,
-    /// One ASCII character around cells; `"` by default.
-    pub(crate) quote: Option<Spanned<String>>,
-    /// Whether the first line names the columns; true by default. Without one, columns are taken by position.
-    pub(crate) header: Option<bool>,
-    /// Cells that mean null beside the bare empty one.
-    pub(crate) null_markers: Option<OneOrMany<Spanned<String>>>,
-    /// Text in front of decimals that is dropped, e.g. `$`.
-    pub(crate) decimal_prefix: Option<Spanned<String>>,
+macro_rules! text_options {
+    ($(#[$doc:meta])* $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Default, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        pub(crate) struct $name {
+            $($(#[$attribute])* pub(crate) $field: Option<$type>,)*
+            /// `utf-8` (by default), `utf-16`, `utf-16le`, `utf-16be`, `iso-8859-1`, `windows-1252` or `cp850`.
+            pub(crate) encoding: Option<Spanned<String>>,
+            /// Texts that mean null; in csv beside the bare empty cell.
+            pub(crate) null_markers: Option<OneOrMany<Spanned<String>>>,
+            /// Text in front of numbers that is dropped, e.g. `$`.
+            pub(crate) decimal_prefix: Option<Spanned<String>>,
+            /// `.` (by default) or `,`.
+            pub(crate) decimal_separator: Option<Spanned<String>>,
+            /// `.`, `,`, `'` or a blank between groups of three digits; none by default.
+            pub(crate) thousands_separator: Option<Spanned<String>>,
+        }
+
+        impl $name {
+            /// What text formats share.
+            pub(crate) fn text(&self) -> TextOptions<'_> {
+                TextOptions {
+                    encoding: self.encoding.as_ref(),
+                    null_markers: self.null_markers.as_ref(),
+                    decimal_prefix: self.decimal_prefix.as_ref(),
+                    decimal_separator: self.decimal_separator.as_ref(),
+                    thousands_separator: self.thousands_separator.as_ref(),
+                }
+            }
+        }
+    };
 }
 
-/// How text is written.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+/// What text formats share.
+#[derive(Clone, Copy)]
+pub(crate) struct TextOptions<'a> {
+    pub(crate) encoding: Option<&'a Spanned<String>>,
+    pub(crate) null_markers: Option<&'a OneOrMany<Spanned<String>>>,
+    pub(crate) decimal_prefix: Option<&'a Spanned<String>>,
+    pub(crate) decimal_separator: Option<&'a Spanned<String>>,
+    pub(crate) thousands_separator: Option<&'a Spanned<String>>,
+}
+
+text_options! {
+    /// How delimited text is written.
+    CsvOptions {
+        /// One ASCII character between cells; `,` by default.
+        delimiter: Spanned<String>,
+        /// One ASCII character around cells, `"` by default; `none` for files that do not quote.
+        quote: Spanned<String>,
+        /// The ASCII character in front of a quote inside quotes; by default the quote is doubled.
+        escape: Spanned<String>,
+        /// The ASCII character that lines which are no records start with; none by default.
+        comment: Spanned<String>,
+        /// Whether the first line names the columns; true by default. Without one, columns are taken by position.
+        header: bool,
+    }
+}
+
+text_options! {
+    /// How JSON is laid out.
+    JsonOptions {
+        /// `lines` by default.
+        layout: Spanned<JsonLayout>,
+    }
+}
+
+/// How the objects of a JSON file stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum JsonLayout {
+    /// One object a line.
+    Lines,
+    /// The file is one array of objects.
+    Array,
+}
+
+/// No record of a fixed width is longer.
+pub(crate) const MAX_RECORD_LENGTH: u32 = 1 << 20;
+
+text_options! {
+    /// Where the columns stand.
+    FixedWidthOptions {
+        /// Characters of every record, without the line end.
+        #[schemars(required, range(min = 1, max = MAX_RECORD_LENGTH))]
+        record_length: Spanned<u32>,
+        /// Whether LF or CR LF ends a record; true by default. Else records follow each other.
+        line_ends: bool,
+        /// One for each column of the schema.
+        #[schemars(required)]
+        fields: Spanned<Vec<Spanned<Field>>>,
+        /// Of which records the rows are; all without it.
+        record_types: Spanned<RecordTypes>,
+    }
+}
+
+/// Where a column stands.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct TextOptions {
-    /// Texts that mean null.
-    pub(crate) null_markers: Option<OneOrMany<Spanned<String>>>,
-    /// Text in front of decimals that is dropped, e.g. `$`.
-    pub(crate) decimal_prefix: Option<Spanned<String>>,
+pub(crate) struct Field {
+    /// The column of the schema.
+    #[schemars(required)]
+    pub(crate) column: Option<Spanned<String>>,
+    /// Its first character, from 1.
+    #[schemars(required, range(min = 1, max = MAX_RECORD_LENGTH))]
+    pub(crate) start: Option<Spanned<u32>>,
+    /// Its characters.
+    #[schemars(required, range(min = 1, max = MAX_RECORD_LENGTH))]
+    pub(crate) width: Option<Spanned<u32>>,
+    /// So many of its last digits stand after the decimal point that is not written.
+    #[schemars(range(max = 38))]
+    pub(crate) implied_decimals: Option<Spanned<u8>>,
+    /// Which blanks around the value are filling; `both` by default.
+    pub(crate) trim: Option<Spanned<Trim>>,
+}
+
+/// Which blanks around the value are filling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Trim {
+    /// On both sides.
+    Both,
+    /// In front.
+    Left,
+    /// At the end.
+    Right,
+    /// None: all of them are the value's.
+    None,
+}
+
+/// Of which records the rows are.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct RecordTypes {
+    /// The first character of the type, from 1.
+    #[schemars(required, range(min = 1, max = MAX_RECORD_LENGTH))]
+    pub(crate) start: Option<Spanned<u32>>,
+    /// Its characters.
+    #[schemars(required, range(min = 1, max = MAX_RECORD_LENGTH))]
+    pub(crate) width: Option<Spanned<u32>>,
+    /// The types of records that are read.
+    #[schemars(required)]
+    pub(crate) values: Option<Spanned<OneOrMany<Spanned<String>>>>,
+    /// The types of records that are passed over; records of any further type are rejected. All others without it.
+    pub(crate) others: Option<Spanned<OneOrMany<Spanned<String>>>>,
 }
 
 /// Where rejected rows go.

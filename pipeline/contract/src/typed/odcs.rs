@@ -1,8 +1,9 @@
 //! Schema files (Open Data Contract Standard v3.1) as typed.
 //!
-//! All keys that ODCS v3.1.0 defines are here, so that a key that it does not define can be refused with the nearest one that it does.
-//! Keys that describe are `Any` and stay unread. Keys that state a rule about the data which this version does not run are refused:
-//! by `x-not-available`, or in [`crate::validate`] where it depends on the value. Source: `odcs-json-schema-v3.1.0.json`.
+//! All keys that ODCS v3.1.0 defines are here, those that only v3.0 has and those that v3.2 adds, so that a key that none of them defines
+//! can be refused with the nearest one that they do. Keys that describe are `Any` and stay unread. Keys that state a rule about the data
+//! which this version does not run are refused: by `x-not-available`, or in [`crate::validate`] where it depends on the value.
+//! Sources: `odcs-json-schema-v3.0.2.json`, `-v3.1.0.json`, `-v3.2.0.json`, and where they are silent the standard's text.
 use crate::spanned::{Any, Exact, OneOrMany, Spanned};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,9 +12,8 @@ use serde::Deserialize;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Contract {
-    /// `v3.1.0`.
+    /// `v3.1.0`; `v3.0.0` to `v3.0.2` and `v3.2.0` too.
     #[schemars(required)]
-    #[allow(dead_code, reason = "describes")]
     pub(crate) api_version: Option<Spanned<String>>,
     /// `DataContract`.
     #[schemars(required)]
@@ -27,9 +27,7 @@ pub(crate) struct Contract {
     #[schemars(required)]
     #[allow(dead_code, reason = "describes")]
     pub(crate) version: Option<Spanned<String>>,
-    /// `active`, `draft`, …
-    #[schemars(required)]
-    #[allow(dead_code, reason = "describes")]
+    /// `active`, `draft`, …; required before v3.2.
     pub(crate) status: Option<Spanned<String>>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
@@ -52,6 +50,9 @@ pub(crate) struct Contract {
     /// Describes.
     #[allow(dead_code, reason = "describes")]
     pub(crate) domain: Option<Any>,
+    /// Describes.
+    #[allow(dead_code, reason = "describes")]
+    pub(crate) context: Option<Any>,
     /// The dataset: one object with its properties.
     #[schemars(required)]
     pub(crate) schema: Option<Spanned<Vec<Spanned<Object>>>>,
@@ -126,7 +127,6 @@ pub(crate) struct CustomProperty {
 /// A dataset.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("x-not-available" = {"relationships": "relationships-not-available"}))]
 pub(crate) struct Object {
     /// Describes.
     #[allow(dead_code, reason = "describes")]
@@ -163,8 +163,48 @@ pub(crate) struct Object {
     /// The columns.
     #[schemars(required)]
     pub(crate) properties: Option<Spanned<Vec<Spanned<Property>>>>,
+    /// References to columns of other datasets.
+    pub(crate) relationships: Option<Vec<Spanned<Relationship>>>,
+    /// Describes.
+    #[allow(dead_code, reason = "describes")]
+    pub(crate) context: Option<Any>,
+    /// Describes.
+    #[allow(dead_code, reason = "describes")]
+    pub(crate) synonyms: Option<Any>,
     /// Rules about the dataset.
     pub(crate) quality: Option<Vec<Spanned<Quality>>>,
+}
+
+/// A reference to columns of another dataset.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Relationship {
+    /// Describes.
+    #[allow(dead_code, reason = "describes")]
+    pub(crate) id: Option<Any>,
+    /// `foreignKey`.
+    #[serde(rename = "type")]
+    #[allow(dead_code, reason = "there is one value")]
+    pub(crate) kind: Option<Spanned<RelationshipType>>,
+    /// At the dataset: its own columns, each as `dataset.column`. Under a column it is that column.
+    pub(crate) from: Option<Spanned<OneOrMany<Spanned<String>>>>,
+    /// The columns that have the values, each as `dataset.column`.
+    #[schemars(required)]
+    pub(crate) to: Option<Spanned<OneOrMany<Spanned<String>>>>,
+    /// Describes.
+    #[allow(dead_code, reason = "describes")]
+    pub(crate) description: Option<Any>,
+    /// What ODCS has no key for.
+    #[allow(dead_code, reason = "describes")]
+    pub(crate) custom_properties: Option<Vec<CustomProperty>>,
+}
+
+/// The kind of a reference.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum RelationshipType {
+    /// The values are there in the other dataset.
+    ForeignKey,
 }
 
 /// What the dataset is.
@@ -175,87 +215,129 @@ pub(crate) enum ObjectType {
     Object,
 }
 
-/// A column.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("x-not-available" = {
-    "relationships": "relationships-not-available", "properties": "nested-not-available", "items": "nested-not-available"
-}))]
-pub(crate) struct Property {
+macro_rules! properties {
+    ($($(#[$attribute:meta])* $field:ident: $type:ty,)*) => {
+        /// A column, or a value inside an object.
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        #[schemars(extend("x-not-available" = {"enum": "enum-not-available", "map": "nested-not-available"}))]
+        pub(crate) struct Property {
+            /// The column's name.
+            #[schemars(required)]
+            pub(crate) name: Option<Spanned<String>>,
+            $($(#[$attribute])* pub(crate) $field: $type,)*
+        }
+
+        /// The elements of an array.
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        #[schemars(extend("x-not-available" = {"enum": "enum-not-available", "map": "nested-not-available"}))]
+        pub(crate) struct Item {
+            /// Describes.
+            pub(crate) name: Option<Spanned<String>>,
+            $($(#[$attribute])* pub(crate) $field: $type,)*
+        }
+
+        impl From<Item> for Property {
+            fn from(item: Item) -> Self {
+                Self { name: item.name, $($field: item.$field,)* }
+            }
+        }
+    };
+}
+
+properties! {
     /// Describes.
     #[allow(dead_code, reason = "describes")]
-    pub(crate) id: Option<Any>,
-    /// The column's name.
-    #[schemars(required)]
-    pub(crate) name: Option<Spanned<String>>,
+    id: Option<Any>,
     /// The type in the source, e.g. `decimal(18,2)`.
-    pub(crate) physical_type: Option<Spanned<String>>,
+    physical_type: Option<Spanned<String>>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
-    pub(crate) description: Option<Any>,
+    description: Option<Any>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
-    pub(crate) business_name: Option<Any>,
+    business_name: Option<Any>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
-    pub(crate) authoritative_definitions: Option<Vec<AuthoritativeDefinition>>,
+    authoritative_definitions: Option<Vec<AuthoritativeDefinition>>,
     /// Words to match in a policy.
-    pub(crate) tags: Option<OneOrMany<Spanned<String>>>,
+    tags: Option<OneOrMany<Spanned<String>>>,
     /// What ODCS has no key for.
-    pub(crate) custom_properties: Option<Vec<CustomProperty>>,
+    custom_properties: Option<Vec<CustomProperty>>,
     /// Whether the values identify the rows.
-    pub(crate) primary_key: Option<Spanned<bool>>,
-    /// Describes.
-    #[allow(dead_code, reason = "describes")]
-    pub(crate) primary_key_position: Option<Any>,
+    primary_key: Option<Spanned<bool>>,
+    /// Its place in a primary key of several columns, from 1.
+    primary_key_position: Option<Spanned<i32>>,
     /// The type.
     #[schemars(required)]
-    pub(crate) logical_type: Option<Spanned<LogicalType>>,
+    logical_type: Option<Spanned<LogicalType>>,
     /// More about the type.
-    pub(crate) logical_type_options: Option<Spanned<LogicalTypeOptions>>,
+    logical_type_options: Option<Spanned<LogicalTypeOptions>>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
-    pub(crate) physical_name: Option<Any>,
+    physical_name: Option<Any>,
     /// Whether null is a mistake.
-    pub(crate) required: Option<bool>,
+    required: Option<Spanned<bool>>,
     /// Whether values are unique.
-    pub(crate) unique: Option<Spanned<bool>>,
+    unique: Option<Spanned<bool>>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
-    pub(crate) partitioned: Option<Any>,
+    partitioned: Option<Any>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
-    pub(crate) partition_key_position: Option<Any>,
+    partition_key_position: Option<Any>,
     /// How sensitive the column is.
-    pub(crate) classification: Option<Spanned<String>>,
+    classification: Option<Spanned<String>>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
-    pub(crate) encrypted_name: Option<Any>,
+    encrypted_name: Option<Any>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
-    pub(crate) transform_source_objects: Option<Any>,
+    transform_source_objects: Option<Any>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
-    pub(crate) transform_logic: Option<Any>,
+    transform_logic: Option<Any>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
-    pub(crate) transform_description: Option<Any>,
+    transform_description: Option<Any>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
-    pub(crate) examples: Option<Any>,
+    examples: Option<Any>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
-    pub(crate) critical_data_element: Option<Any>,
+    critical_data_element: Option<Any>,
+    /// The values inside an object.
+    properties: Option<Spanned<Vec<Spanned<Property>>>>,
+    /// The elements of an array.
+    items: Option<Box<Spanned<Item>>>,
+    /// References to columns of other datasets.
+    relationships: Option<Vec<Spanned<Relationship>>>,
+    /// Describes.
+    #[allow(dead_code, reason = "describes")]
+    synonyms: Option<Any>,
+    /// What a column is to its readers, in ODCS v3.2; `customProperties.semanticType` is something else.
+    #[allow(dead_code, reason = "describes")]
+    semantic_type: Option<Spanned<Role>>,
     /// Rules about the values.
-    pub(crate) quality: Option<Vec<Spanned<Quality>>>,
+    quality: Option<Vec<Spanned<Quality>>>,
+}
+
+/// What a column is to its readers.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-not-available" = {"measure": "measure-not-available"}))]
+pub(crate) enum Role {
+    /// A column of the data.
+    Column,
+    /// A column to group and filter by.
+    Dimension,
 }
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-not-available" = {
-    "time": "logical-type-not-available", "object": "nested-not-available", "array": "nested-not-available"
-}))]
+#[schemars(extend("x-not-available" = {"map": "nested-not-available"}))]
 pub(crate) enum LogicalType {
     /// Text.
     String,
@@ -269,15 +351,18 @@ pub(crate) enum LogicalType {
     Integer,
     /// True or false.
     Boolean,
+    /// A time of day.
+    Time,
+    /// Values by name, in `properties`.
+    Object,
+    /// Any number of values, in `items`.
+    Array,
 }
 
 /// More about the type.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("x-not-available" = {
-    "multipleOf": "multiple-of-not-available", "maxProperties": "nested-not-available", "minProperties": "nested-not-available",
-    "required": "nested-not-available", "maxItems": "nested-not-available", "minItems": "nested-not-available", "uniqueItems": "nested-not-available"
-}))]
+#[schemars(extend("x-not-available" = {"maxProperties": "nested-not-available", "minProperties": "nested-not-available"}))]
 pub(crate) struct LogicalTypeOptions {
     /// Characters at least.
     pub(crate) min_length: Option<Spanned<u32>>,
@@ -285,7 +370,8 @@ pub(crate) struct LogicalTypeOptions {
     pub(crate) max_length: Option<Spanned<u32>>,
     /// A regular expression that the whole value matches.
     pub(crate) pattern: Option<Spanned<String>>,
-    /// How a date or timestamp is written (JDK DateTimeFormatter), or the size of a number.
+    /// How a date, time or timestamp is written (JDK DateTimeFormatter), the size of a number (`i8` to `u64`, `f32`, `f64`), or what a text is
+    /// (`email`, `uuid`, `uri`, `hostname`, `ipv4`, `ipv6`).
     pub(crate) format: Option<Spanned<String>>,
     /// At least.
     pub(crate) minimum: Option<Spanned<Exact>>,
@@ -295,6 +381,16 @@ pub(crate) struct LogicalTypeOptions {
     pub(crate) exclusive_minimum: Option<Spanned<Exact>>,
     /// Less than.
     pub(crate) exclusive_maximum: Option<Spanned<Exact>>,
+    /// Numbers are whole multiples of it.
+    pub(crate) multiple_of: Option<Spanned<Exact>>,
+    /// Elements at least.
+    pub(crate) min_items: Option<Spanned<u32>>,
+    /// Elements at most.
+    pub(crate) max_items: Option<Spanned<u32>>,
+    /// Whether the elements of an array differ.
+    pub(crate) unique_items: Option<Spanned<bool>>,
+    /// The properties of an object that must be there.
+    pub(crate) required: Option<Spanned<Vec<Spanned<String>>>>,
     /// Whether timestamps are instants.
     pub(crate) timezone: Option<Spanned<bool>>,
     /// The zone of timestamps without an offset.
@@ -326,9 +422,8 @@ pub(crate) struct Quality {
     /// Describes.
     #[allow(dead_code, reason = "describes")]
     pub(crate) method: Option<Any>,
-    /// Describes.
-    #[allow(dead_code, reason = "describes")]
-    pub(crate) name: Option<Any>,
+    /// What the rule is called; its code in reports.
+    pub(crate) name: Option<Spanned<String>>,
     /// Describes.
     #[allow(dead_code, reason = "describes")]
     pub(crate) schedule: Option<Any>,
@@ -341,51 +436,40 @@ pub(crate) struct Quality {
     /// Describes.
     #[allow(dead_code, reason = "describes")]
     pub(crate) tags: Option<Any>,
-    /// Describes.
-    #[allow(dead_code, reason = "describes")]
-    pub(crate) unit: Option<Any>,
+    /// `rows` or `percent`.
+    pub(crate) unit: Option<Spanned<String>>,
     /// Who runs the rule; `library` by default.
     #[serde(rename = "type")]
     pub(crate) kind: Option<Spanned<QualityType>>,
     /// The metric of a library rule.
     pub(crate) metric: Option<Spanned<String>>,
-    /// An older name of `metric`.
-    #[allow(dead_code, reason = "describes")]
-    pub(crate) rule: Option<Spanned<Any>>,
+    /// The name of `metric` before v3.1.
+    pub(crate) rule: Option<Spanned<String>>,
+    /// Where `rule: validValues` had its values before v3.1.
+    pub(crate) valid_values: Option<Spanned<Any>>,
     /// What the metric is computed with.
-    #[allow(dead_code, reason = "describes")]
     pub(crate) arguments: Option<Spanned<Any>>,
     /// What the metric must be.
-    #[allow(dead_code, reason = "describes")]
     pub(crate) must_be: Option<Spanned<Any>>,
     /// What the metric must be.
-    #[allow(dead_code, reason = "describes")]
     pub(crate) must_not_be: Option<Spanned<Any>>,
     /// What the metric must be.
-    #[allow(dead_code, reason = "describes")]
     pub(crate) must_be_greater_than: Option<Spanned<Any>>,
     /// What the metric must be.
-    #[allow(dead_code, reason = "describes")]
     pub(crate) must_be_greater_or_equal_to: Option<Spanned<Any>>,
     /// What the metric must be.
-    #[allow(dead_code, reason = "describes")]
     pub(crate) must_be_less_than: Option<Spanned<Any>>,
     /// What the metric must be.
-    #[allow(dead_code, reason = "describes")]
     pub(crate) must_be_less_or_equal_to: Option<Spanned<Any>>,
     /// What the metric must be.
-    #[allow(dead_code, reason = "describes")]
     pub(crate) must_be_between: Option<Spanned<Any>>,
     /// What the metric must be.
-    #[allow(dead_code, reason = "describes")]
     pub(crate) must_not_be_between: Option<Spanned<Any>>,
     /// The query of an SQL rule.
-    #[allow(dead_code, reason = "describes")]
-    pub(crate) query: Option<Spanned<Any>>,
+    pub(crate) query: Option<Spanned<String>>,
     /// The engine of a custom rule.
     pub(crate) engine: Option<Spanned<String>>,
     /// What the engine runs.
-    #[allow(dead_code, reason = "describes")]
     pub(crate) implementation: Option<Spanned<Any>>,
 }
 

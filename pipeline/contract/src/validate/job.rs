@@ -1,22 +1,26 @@
 //! Jobs.
+mod format;
+
 use super::places::{Places, Use, before_pattern, is_inside, refuse_parameters};
 use super::{Report, days, file_name, is_identifier, touched, unique};
 use crate::diagnostic::{list, nearest, shorten};
-use crate::job::{
-    CsvOptions, Dtype, Encode, Feature, Format, JsonOptions, Key, Overflow, Prepare, Provider, Quarantine, Scale, Sequence, Shape, Sink, Table, TextOptions,
-    Uri,
-};
+use crate::job::{Drift, Dtype, Encode, Feature, Format, Key, Overflow, Prepare, Provider, Quarantine, Scale, Sequence, Shape, Sink, Table, Uri};
 use crate::spanned::{Entries, OneOrMany, Spanned};
 use crate::typed::job as typed;
 use crate::{Diagnostic, Span, codes};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+pub(crate) use format::{Field, with_schema};
+
 /// What a source's format does not see: everything but the schema, which is another file.
 pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) uri: Option<Uri>,
     pub(crate) format: Option<Format>,
+    /// Of a fixed width, in the order of the job; the schema's order is known only with the schema.
+    pub(crate) fields: Vec<Field>,
+    pub(crate) drift: Drift,
     pub(crate) schema: Option<(PathBuf, Span)>,
     pub(crate) span: Span,
 }
@@ -33,59 +37,28 @@ fn source(name: Spanned<String>, typed: typed::Source, places: &Places<'_>, repo
         let message = format!("`{}` is not a name of a source", shorten(&name.value));
         report.push(Diagnostic::new(codes::BAD_NAME, name.span, message).help("SQL uses it: lower-case letters, digits and `_`, no digit first"));
     }
-    let (uri, schema, format) = match typed {
-        typed::Source::Csv(csv) => (csv.uri, csv.schema, self::csv(csv.options.unwrap_or_default(), report).map(Format::Csv)),
-        typed::Source::Json(json) => {
-            let options = json.options.unwrap_or_default();
-            (json.uri, json.schema, text(options.null_markers, options.decimal_prefix, report).map(|text| Format::Json(JsonOptions { array: false, text })))
+    let parts = |uri, schema, drift, format| (uri, schema, drift, format, Vec::new());
+    let (uri, schema, drift, format, fields) = match typed {
+        typed::Source::Csv(csv) => parts(csv.uri, csv.schema, csv.drift, format::csv(csv.options, report).map(Format::Csv)),
+        typed::Source::Json(json) => parts(json.uri, json.schema, json.drift, format::json(json.options, report).map(Format::Json)),
+        typed::Source::Parquet(parquet) => parts(parquet.uri, parquet.schema, parquet.drift, Some(Format::Parquet)),
+        typed::Source::Arrow(arrow) => parts(arrow.uri, arrow.schema, arrow.drift, Some(Format::Arrow)),
+        typed::Source::Avro(avro) => parts(avro.uri, avro.schema, avro.drift, Some(Format::Avro)),
+        typed::Source::FixedWidth(fixed) => {
+            let (format, fields) = format::fixed_width(fixed.options, name.span, report).unzip();
+            (fixed.uri, fixed.schema, fixed.drift, format.map(Format::FixedWidth), fields.unwrap_or_default())
         }
-        typed::Source::Parquet(parquet) => (parquet.uri, parquet.schema, Some(Format::Parquet)),
     };
+    let drift = format::drift(drift, format.as_ref(), report);
     let written = uri.as_ref().map(|uri| uri.span);
     let uri = uri.and_then(|uri| places.uri(&uri, Use::Source, report));
     if let (Some(uri), Some(span)) = (&uri, written)
-        && let Some(suffix) = [".bz2", ".xz", ".lz4", ".zip", ".Z", ".snappy", ".br"].iter().find(|suffix| uri.0.ends_with(**suffix))
+        && let Some(suffix) = [".lz4", ".zip", ".Z", ".snappy", ".br", ".lzma", ".7z", ".tar"].iter().find(|suffix| uri.0.ends_with(**suffix))
     {
         report.push(codes::not_available(codes::COMPRESSION_NOT_AVAILABLE, span, &format!("`{suffix}`")));
     }
     let schema = schema.and_then(|schema| Some((places.local_file(&schema, "schema", report)?, schema.span)));
-    Source { name: name.value, uri, format, schema, span: name.span }
-}
-
-fn csv(typed: typed::CsvOptions, report: &mut Report) -> Option<CsvOptions> {
-    let delimiter = ascii(typed.delimiter.as_ref(), b',', "delimiter", report);
-    let quote = ascii(typed.quote.as_ref(), b'"', "quote", report);
-    if let (Some(delimiter), Some(quote), Some(span)) = (delimiter, quote, typed.quote.or(typed.delimiter).map(|text| text.span))
-        && delimiter == quote
-    {
-        report.push(Diagnostic::new(codes::BAD_OPTION, span, "`delimiter` and `quote` are the same").help("choose different characters"));
-    }
-    let text = text(typed.null_markers, typed.decimal_prefix, report);
-    Some(CsvOptions { delimiter: delimiter?, quote: Some(quote?), escape: None, comment: None, header: typed.header.unwrap_or(true), text: text? })
-}
-
-fn ascii(text: Option<&Spanned<String>>, default: u8, key: &str, report: &mut Report) -> Option<u8> {
-    let Some(text) = text else { return Some(default) };
-    match text.value.as_bytes() {
-        [byte] if byte.is_ascii() && !matches!(byte, b'\r' | b'\n' | 0) && !byte.is_ascii_alphanumeric() => Some(*byte),
-        _ => {
-            let message = format!("`{key}` is one ASCII character that is no letter, digit or line end");
-            report.push(Diagnostic::new(codes::BAD_OPTION, text.span, message).help("`\";\"`, `\"|\"`, `\"\\t\"`"));
-            None
-        }
-    }
-}
-
-fn text(null_markers: Option<OneOrMany<Spanned<String>>>, prefix: Option<Spanned<String>>, report: &mut Report) -> Option<TextOptions> {
-    if let Some(prefix) = &prefix
-        && (prefix.value.is_empty() || prefix.value.bytes().any(|b| b.is_ascii_digit() || b"+-.".contains(&b)))
-    {
-        let message = "`decimalPrefix` is text that is no part of a number";
-        report.push(Diagnostic::new(codes::BAD_OPTION, prefix.span, message).help("`\"$\"`, `\"R$ \"`"));
-        return None;
-    }
-    let null_markers = null_markers.into_iter().flat_map(|list| list.0).map(|marker| marker.value).collect();
-    Some(TextOptions { null_markers, number_prefix: prefix.map(|prefix| prefix.value), ..TextOptions::default() })
+    Source { name: name.value, uri, format, fields, drift, schema, span: name.span }
 }
 
 pub(crate) fn prepare(typed: Option<Spanned<String>>, sources: usize, at: Span, report: &mut Report) -> Option<Prepare> {

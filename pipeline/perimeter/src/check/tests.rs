@@ -1,6 +1,7 @@
 use super::*;
 use arrow::array::AsArray;
 use arrow::util::display::array_value_to_string;
+use perimeter_contract::job::TextOptions;
 use perimeter_contract::schema::{Check, CheckDigit, DateFormat, Decimal, ValueRule};
 
 fn typed<'a>(data_type: &DataType, cells: &[Cell<'a>]) -> (Vec<Option<String>>, Vec<u32>, Vec<u32>) {
@@ -8,7 +9,8 @@ fn typed<'a>(data_type: &DataType, cells: &[Cell<'a>]) -> (Vec<Option<String>>, 
 }
 
 fn typed_with(data_type: &DataType, prefix: Option<&str>, cells: &[Cell<'_>]) -> (Vec<Option<String>>, Vec<u32>, Vec<u32>) {
-    let mut typing = Typing::new(data_type, prefix);
+    let options = TextOptions { number_prefix: prefix.map(str::to_owned), ..TextOptions::default() };
+    let mut typing = Typing::new(data_type, Some(NumberStyle::of(&options)));
     typing.extend(cells.iter().copied());
     let typed = typing.finish();
     assert_eq!(typed.array.data_type(), &arrow_type(data_type));
@@ -35,6 +37,7 @@ fn decimals_are_exact_or_none() {
         ("007.10", "7.10"),
         (".5", "0.50"),
         ("-12.34", "-12.34"),
+        ("+12.34", "12.34"),
         ("9999999999999999.99", "9999999999999999.99"),
         ("-9999999999999999.99", "-9999999999999999.99"),
     ] {
@@ -44,7 +47,7 @@ fn decimals_are_exact_or_none() {
         "",
         " 1",
         "1 ",
-        "+1",
+        "+-1",
         "--1",
         "1.",
         ".",
@@ -97,7 +100,7 @@ fn integers_fit_or_are_none() {
     ] {
         assert_eq!(one(&DataType::Int64, text), Some(value.to_string()), "{text}");
     }
-    for text in ["9223372036854775808", "-9223372036854775809", "1.0", "1e3", "+1", "", "-", "1 ", "\u{ff11}", "1".repeat(90).as_str()] {
+    for text in ["9223372036854775808", "-9223372036854775809", "1.0", "1e3", "+-1", "", "-", "1 ", "\u{ff11}", "1".repeat(90).as_str()] {
         assert_eq!(one(&DataType::Int64, text), None, "{text}");
     }
     assert_eq!(one(&DataType::Int32, "-2147483648").as_deref(), Some("-2147483648"));
@@ -109,7 +112,7 @@ fn floats_and_booleans() {
     for (text, value) in [("1.5", "1.5"), ("-0.1", "-0.1"), ("1e3", "1000.0"), ("2E-3", "0.002"), (".5", "0.5"), ("9007199254740993", "9007199254740992.0")] {
         assert_eq!(one(&DataType::Float64, text).as_deref(), Some(value), "{text}");
     }
-    for text in ["NaN", "nan", "inf", "-inf", "infinity", "1e999", "0x1p3", "", "+1", "1.", "--1", "1e", "1-2", " 1"] {
+    for text in ["NaN", "nan", "inf", "-inf", "infinity", "1e999", "0x1p3", "", "++1", "1.", "--1", "1e", "1-2", " 1"] {
         assert_eq!(one(&DataType::Float64, text), None, "{text}");
     }
     assert_eq!(one(&DataType::Boolean, "TRUE").as_deref(), Some("true"));
@@ -301,4 +304,208 @@ fn a_column_is_empty_again_after_it_is_finished() {
     typing.extend(texts(&["2"]).into_iter());
     let second = typing.finish();
     assert_eq!((second.untyped.len(), second.array.as_primitive::<arrow::datatypes::Int64Type>().value(0)), (0, 2));
+}
+
+/// Rows of a detector corpus as value, type, verdict and variant.
+fn corpus(name: &str) -> Option<Vec<[String; 4]>> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora/detectors").join(name);
+    let mut reader = arrow::csv::ReaderBuilder::new(Arc::new(ArrowSchema::new(
+        ["value", "type", "expected_valid", "source", "variant"].map(|n| Field::new(n, ArrowType::Utf8, true)).to_vec(),
+    )))
+    .with_header(true)
+    .build(std::fs::File::open(path).ok()?)
+    .unwrap();
+    let cell = |batch: &arrow::array::RecordBatch, column: usize, row: usize| batch.column(column).as_string::<i32>().value(row).to_owned();
+    let rows = |batch: arrow::array::RecordBatch| (0..batch.num_rows()).map(|row| [0, 1, 2, 4].map(|column| cell(&batch, column, row))).collect::<Vec<_>>();
+    Some(reader.by_ref().flat_map(|batch| rows(batch.unwrap())).collect())
+}
+
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn say_skipped(name: &str) {
+    eprintln!("skipped: ../shared/corpora/detectors/{name} is not there");
+}
+
+fn styled(options: &TextOptions, data_type: &DataType, text: &str) -> bool {
+    let mut typing = Typing::new(data_type, Some(NumberStyle::of(options)));
+    typing.extend(std::iter::once(Cell::Text(text)));
+    typing.finish().untyped.is_empty()
+}
+
+/// Every verdict of the corpus without a variant; of the variants, those that are ours to say: another symbol, other separators, a sign before or behind the
+/// symbol. Where a variant is a taste of its validator (how many decimals there must be, no negatives, the symbol behind, a blank behind it, brackets, a sign
+/// behind the digits), the policy of [`number`] holds.
+#[test]
+fn amounts_are_what_the_corpus_says() {
+    let Some(rows) = corpus("amounts_decimals.csv") else { return say_skipped("amounts_decimals.csv") };
+    let options = |prefix: Option<&str>, point: u8, thousands: Option<char>| TextOptions {
+        number_prefix: prefix.map(str::to_owned),
+        decimal_separator: point,
+        thousands_separator: thousands,
+        ..TextOptions::default()
+    };
+    let decimal = DataType::Decimal { precision: 38, scale: 20 };
+    let mut seen = [0; 4];
+    for [value, kind, verdict, variant] in &rows {
+        let wanted = verdict == "true";
+        let is = |options: &TextOptions, data_type: &DataType| styled(options, data_type, value);
+        match (kind.as_str(), variant.as_str()) {
+            ("decimal", "" | r#"[{"locale": "en-AU"}]"#) => assert_eq!(is(&options(None, b'.', None), &decimal), wanted, "{value}"),
+            // `,` for the point.
+            ("decimal", v) if v.contains("bg-BG") || v.contains("cs-CZ") => assert_eq!(is(&options(None, b',', None), &decimal), wanted, "{value}"),
+            ("int", "" | "[{}]" | r#"[{"allow_leading_zeroes": true}]"#) => assert_eq!(is(&options(None, b'.', None), &DataType::Int64), wanted, "{value}"),
+            ("float", "" | "[{}]" | r#"[{"locale": "en-AU"}]"#) => assert_eq!(is(&options(None, b'.', None), &DataType::Float64), wanted, "{value}"),
+            // The validator takes a point with nothing behind it, and the policy does not.
+            ("float", r#"[{"locale": "de-DE"}]"#) => assert_eq!(is(&options(None, b',', None), &DataType::Float64), wanted && !value.ends_with(','), "{value}"),
+            ("currency_amount", "") => assert_eq!(is(&options(Some("$"), b'.', Some(',')), &money()), wanted, "{value}"),
+            // A yen is written with two decimals here or none; one is the validator's taste.
+            ("currency_amount", r#"[{"symbol": "¥", "negative_sign_before_digits": true}]"#) => {
+                assert_eq!(is(&options(Some("¥"), b'.', Some(',')), &money()), wanted || value == "¥1.1", "{value}");
+            }
+            ("currency_amount", v) if v.contains("parens_for_negatives") && value.contains('(') => {
+                assert!(!is(&options(Some("$"), b'.', Some(',')), &money()), "{value}: brackets are no sign");
+                seen[0] += 1;
+            }
+            ("currency_amount", r#"[{"negative_sign_after_digits": true}]"#) if value.ends_with('-') && wanted => {
+                let behind = NumberStyle::of(&options(Some("$"), b'.', Some(','))).fixed_width(None);
+                assert!(!is(&options(Some("$"), b'.', Some(',')), &money()), "{value}");
+                assert!(behind.decimal(value.as_bytes(), 18, 2).is_some(), "{value}: in fixed width a sign may stand behind");
+                seen[1] += 1;
+            }
+            ("currency_amount", v) if v.contains(r#""symbol": "€""#) && v.contains("allow_space_after_symbol") => {
+                // The symbol with its blank is a prefix, the symbol alone another: a file has one of them.
+                let either = is(&options(Some("€"), b',', Some('.')), &money()) || is(&options(Some("€ "), b',', Some('.')), &money());
+                assert_eq!(either, wanted || value == "€ 1,1", "{value}");
+                seen[2] += 1;
+            }
+            ("currency_amount", v) if v.contains(r#""symbol": "R$""#) => assert_eq!(is(&options(Some("R$ "), b',', Some('.')), &money()), wanted, "{value}"),
+            _ => continue,
+        }
+        seen[3] += 1;
+    }
+    assert!(seen[0] > 10 && seen[1] > 2 && seen[2] > 20 && seen[3] > 250, "{seen:?}");
+}
+
+/// What a timestamp or date without a format is, said by another means than the parser: RFC 3339 with a blank for the `T` and the offset optional. Every verdict of
+/// the corpus about such texts holds; other forms of ISO 8601 (week and ordinal dates, reduced precision, no separators, a comma, 24:00) are not the default, and
+/// those that a pattern can say are read with it.
+#[test]
+fn dates_and_times_are_what_the_corpus_says() {
+    let Some(rows) = corpus("dates_times.csv") else { return say_skipped("dates_times.csv") };
+    let profile = regex::Regex::new(r"^\d{4}-\d{2}-\d{2}([ Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}(:?\d{2})?)?)?$").unwrap();
+    let day = regex::Regex::new(r"^\d{4}-\d{2}-\d{2}$").unwrap();
+    let date = |pattern: &str| DataType::Date { format: DateFormat::new(pattern).unwrap() };
+    let at = |format: DateFormat, default| DataType::Timestamp { format, zone: Zone::Utc { default } };
+    let plain = TextOptions::default();
+    let mut seen = 0;
+    for [value, kind, verdict, variant] in &rows {
+        if !variant.is_empty() || value == "2009-05-31 14:53:60Z" {
+            // A leap second is no time of this calendar.
+            continue;
+        }
+        let wanted = verdict == "true";
+        let with_zone = kind == "rfc3339";
+        let default = if with_zone { None } else { Some(chrono_tz::UTC) };
+        let ours = if day.is_match(value) {
+            styled(&plain, &DataType::Date { format: DateFormat::iso_date() }, value)
+        } else {
+            styled(&plain, &at(DateFormat::iso_timestamp(), default), value)
+        };
+        assert_eq!(ours, wanted && profile.is_match(value), "{kind} {value}");
+        seen += 1;
+        // The same with a pattern, where one says it.
+        for (pattern, has_time) in [
+            ("yyyyMMdd", false),
+            ("yyyy/MM/dd", false),
+            ("yyyy-MM-dd HH", true),
+            ("yyyy-MM-dd HH:mm", true),
+            ("yyyy-MM-dd'T'HH:mmX", true),
+            ("yyyyMMdd'T'HHmmX", true),
+        ] {
+            let read = if has_time { styled(&plain, &at(DateFormat::new(pattern).unwrap(), default), value) } else { styled(&plain, &date(pattern), value) };
+            assert!(!read || wanted || with_zone, "{pattern} takes {value}");
+        }
+    }
+    assert!(seen > 80, "{seen}");
+    for (pattern, value) in [("yyyyMMdd", "20090519"), ("yyyy/MM/dd", "2020/02/29")] {
+        assert!(styled(&plain, &date(pattern), value), "{value}");
+    }
+}
+
+#[test]
+fn styles_of_numbers() {
+    let style = |point: u8, thousands| TextOptions { decimal_separator: point, thousands_separator: thousands, ..TextOptions::default() };
+    let cases: [(TextOptions, &[&str], &[&str]); 6] = [
+        (
+            style(b',', Some('.')),
+            &["1.234,56", "1234,56", "-1.234.567,8", "+1", ",5", "0,5", "999", "1.000"],
+            &["1.23,4", "12.34", ".234", "1234.567", "1,234.5", "1.234.56", "0.123", "00", "01,5", "1..234", "1.", "1,", "1.234,5.6"],
+        ),
+        (style(b'.', Some(',')), &["1,234.56", "12,345", "123,456,789.01"], &["1,234,56", ",123", "1,2345", "1,23", "1234,567"]),
+        (style(b',', None), &["1,5", "007,10"], &["1.5", "1,5,0", "1.234,5", ","]),
+        (style(b',', Some(' ')), &["1 234,56", "1\u{a0}234\u{a0}567", "1\u{202f}234"], &["1 234\u{a0}567", " 1", "1 ", "1  234", "12 34"]),
+        (style(b'.', Some('\'')), &["1'234.5", "1’234’567"], &["1'23", "'123", "1'234’567"]),
+        (
+            TextOptions { number_prefix: Some("R$".into()), ..style(b',', Some('.')) },
+            &["R$1.234,56", "-R$1", "R$-1", "+R$1", "1"],
+            &["R$ 1", "-R$-1", "--R$1", "R$", "R$R$1"],
+        ),
+    ];
+    for (options, good, bad) in cases {
+        for text in good {
+            assert!(styled(&options, &money(), text), "{options:?} {text}");
+        }
+        for text in bad {
+            assert!(!styled(&options, &money(), text), "{options:?} {text}");
+        }
+    }
+    // Integers may be padded, decimals that are also grouped may not.
+    assert!(styled(&style(b',', Some('.')), &DataType::Int64, "00123"));
+    assert!(!styled(&style(b',', Some('.')), &DataType::Int64, "0.123"));
+    let mut typing = Typing::new(&money(), Some(NumberStyle::of(&style(b',', Some('.')))));
+    typing.extend([Cell::Text("1.234,56"), Cell::JsonText("-0,07"), Cell::Number("1234.5")].into_iter());
+    assert_eq!(typing.finish().array.as_primitive::<arrow::datatypes::Decimal128Type>().values(), &[123_456, -7, 123_450]);
+    assert!(!styled(&style(b',', None), &money(), &"0".repeat(1000)));
+}
+
+#[test]
+fn times_of_day() {
+    let time = DataType::Time { format: DateFormat::iso_time() };
+    assert_eq!(one(&time, "23:59:59.000001").as_deref(), Some("23:59:59.000001"));
+    for text in ["24:00:00", "23:59:60", "1:00:00", "10:00", "10:00:00Z", ""] {
+        assert_eq!(one(&time, text), None, "{text}");
+    }
+    assert_eq!(one(&DataType::Time { format: DateFormat::new_time("h:mm a").unwrap() }, "12:05 AM").as_deref(), Some("00:05:00"));
+}
+
+#[test]
+fn lists_hold_their_items_and_nothing_of_rows_that_are_none() {
+    let mut typing = Typing::new(&DataType::List(Box::new(DataType::Int32)), None);
+    let rows: Vec<List<&[Cell<'_>]>> = vec![
+        List::Items(&[Cell::Number("1"), Cell::Null, Cell::Number("2")]),
+        List::Null,
+        List::Items(&[Cell::Number("3"), Cell::Nested]),
+        List::Items(&[]),
+        List::Other,
+        List::Items(&[Cell::Number("4")]),
+    ];
+    let iterators = |row: List<&'static [Cell<'static>]>| match row {
+        List::Null => List::Null,
+        List::Other => List::Other,
+        List::Items(items) => List::Items(items.iter().copied()),
+    };
+    typing.extend_lists(rows.into_iter().map(iterators));
+    assert_eq!(typing.rows(), 6);
+    let typed = typing.finish();
+    assert_eq!((typed.untyped.as_slice(), typed.array.null_count()), ([2, 4].as_slice(), 3));
+    let list = typed.array.as_list::<i32>();
+    assert_eq!(list.values().len(), 4);
+    assert_eq!(list.value_offsets(), [0, 3, 3, 3, 3, 3, 4]);
+    assert!(list.is_valid(3));
+    // A local time that the zone has twice makes the list ambiguous, unless something else is wrong with it.
+    let zone = Zone::Utc { default: Some(chrono_tz::Europe::Lisbon) };
+    let mut typing = Typing::new(&DataType::List(Box::new(DataType::Timestamp { format: DateFormat::iso_timestamp(), zone })), None);
+    let twice = Cell::Text("2023-10-29 01:30:00");
+    typing.extend_lists([vec![twice], vec![twice, Cell::Text("x")]].into_iter().map(|row| List::Items(row.into_iter())));
+    let typed = typing.finish();
+    assert_eq!((typed.untyped, typed.ambiguous), (vec![0, 1], vec![0]));
 }

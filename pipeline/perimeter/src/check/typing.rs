@@ -1,8 +1,13 @@
 //! Text cells to typed values, one column at a time.
+use super::NumberStyle;
 use super::number;
 use arrow::array::{
-    ArrayRef, BooleanBuilder, Date32Builder, Decimal128Builder, Float64Builder, Int32Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder,
+    Array, ArrayRef, BooleanArray, BooleanBuilder, Date32Builder, Decimal128Builder, Float64Builder, Int32Builder, Int64Builder, ListArray, StringBuilder,
+    Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
 };
+use arrow::buffer::{NullBuffer, OffsetBuffer};
+use arrow::compute::filter;
+use arrow::datatypes::Field;
 use chrono::{DateTime, LocalResult, TimeZone};
 use perimeter_contract::schema::CompiledFormat;
 use perimeter_contract::schema::{DataType, Zone};
@@ -29,8 +34,7 @@ pub enum Cell<'a> {
 #[derive(Debug)]
 pub struct Typing {
     kind: Kind,
-    /// Dropped in front of numbers.
-    prefix: Option<Vec<u8>>,
+    style: NumberStyle,
     rows: u32,
     untyped: Vec<u32>,
     ambiguous: Vec<u32>,
@@ -46,6 +50,31 @@ enum Kind {
     Boolean(BooleanBuilder),
     Date(Date32Builder, CompiledFormat),
     Timestamp(TimestampMicrosecondBuilder, CompiledFormat, Zone),
+    Time(Time64MicrosecondBuilder, CompiledFormat),
+    List(Box<Lists>),
+}
+
+/// Lists under construction.
+#[derive(Debug)]
+struct Lists {
+    items: Typing,
+    /// Per row, how many items it has.
+    lengths: Vec<usize>,
+    /// Per row, whether there is a list.
+    there: Vec<bool>,
+    /// Rows without a list that have items all the same: one of them was no value of the type.
+    litter: bool,
+}
+
+/// One cell of a column of lists.
+#[derive(Clone, Copy, Debug)]
+pub enum List<I> {
+    /// Nothing.
+    Null,
+    /// A list of cells.
+    Items(I),
+    /// Something else.
+    Other,
 }
 
 /// A finished column.
@@ -60,10 +89,16 @@ pub struct Typed {
 }
 
 impl Typing {
-    /// For a column of this type.
-    pub fn new(data_type: &DataType, number_prefix: Option<&str>) -> Self {
+    /// For a column of this type. Without a style, numbers are written the plain way.
+    pub fn new(data_type: &DataType, style: Option<NumberStyle>) -> Self {
+        let style = style.unwrap_or_default();
         let kind = match data_type {
-            DataType::String | DataType::Time { .. } | DataType::List(_) => Kind::Text(StringBuilder::new()),
+            DataType::String => Kind::Text(StringBuilder::new()),
+            DataType::Time { format } => Kind::Time(Time64MicrosecondBuilder::new(), format.compiled.clone()),
+            DataType::List(item) => {
+                let items = Self::new(item, Some(style.clone()));
+                Kind::List(Box::new(Lists { items, lengths: Vec::new(), there: Vec::new(), litter: false }))
+            }
             DataType::Int32 => Kind::Int32(Int32Builder::new()),
             DataType::Int64 => Kind::Int64(Int64Builder::new()),
             DataType::Decimal { precision, scale } => Kind::Decimal(Decimal128Builder::new().with_data_type(super::arrow_type(data_type)), *precision, *scale),
@@ -74,13 +109,12 @@ impl Typing {
                 Kind::Timestamp(TimestampMicrosecondBuilder::new().with_data_type(super::arrow_type(data_type)), format.compiled.clone(), zone.clone())
             }
         };
-        Self { kind, prefix: number_prefix.map(|p| p.as_bytes().to_vec()), rows: 0, untyped: Vec::new(), ambiguous: Vec::new() }
+        Self { kind, style, rows: 0, untyped: Vec::new(), ambiguous: Vec::new() }
     }
 
-    /// Appends cells.
+    /// Appends cells. A column of lists takes none but null: see [`Typing::extend_lists`].
     pub fn extend<'a>(&mut self, cells: impl Iterator<Item = Cell<'a>>) {
-        let Self { kind, prefix, rows, untyped, ambiguous } = self;
-        let prefix = prefix.as_deref();
+        let Self { kind, style, rows, untyped, ambiguous } = self;
         // The type is looked at once per call, not per cell.
         macro_rules! each {
             ($builder:expr, $value:expr) => {
@@ -99,24 +133,28 @@ impl Typing {
                 }
             };
         }
-        let number_text = |cell: Cell<'a>| match cell {
-            Cell::Text(text) | Cell::JsonText(text) => Some((text.as_bytes(), false)),
-            Cell::Number(lexeme) => Some((lexeme.as_bytes(), true)),
-            _ => None,
-        };
         let only_text = |cell: Cell<'a>| match cell {
             Cell::Text(text) | Cell::JsonText(text) => Some(text),
             _ => None,
         };
+        // JSON's own numbers have JSON's grammar, which the scanner has seen to.
+        let whole = |cell: Cell<'a>| match cell {
+            Cell::Text(text) | Cell::JsonText(text) => style.int64(text.as_bytes()),
+            Cell::Number(lexeme) => number::int64(lexeme.as_bytes(), None),
+            _ => None,
+        };
         match kind {
             Kind::Text(builder) => each!(builder, only_text),
-            Kind::Int32(builder) => each!(builder, |cell| number_text(cell).and_then(|(t, _)| number::int64(t, prefix)).and_then(|v| i32::try_from(v).ok())),
-            Kind::Int64(builder) => each!(builder, |cell| number_text(cell).and_then(|(t, _)| number::int64(t, prefix))),
-            Kind::Decimal(builder, precision, scale) => {
-                each!(builder, |cell| number_text(cell).and_then(|(t, json)| number::decimal(t, prefix, *precision, *scale, json)))
-            }
+            Kind::Int32(builder) => each!(builder, |cell| whole(cell).and_then(|v| i32::try_from(v).ok())),
+            Kind::Int64(builder) => each!(builder, whole),
+            Kind::Decimal(builder, precision, scale) => each!(builder, |cell| match cell {
+                Cell::Text(text) | Cell::JsonText(text) => style.decimal(text.as_bytes(), *precision, *scale),
+                Cell::Number(lexeme) => number::decimal(lexeme.as_bytes(), None, *precision, *scale, true),
+                _ => None,
+            }),
             Kind::Float64(builder) => each!(builder, |cell| match cell {
-                Cell::Text(text) | Cell::Number(text) => number::float64(text.as_bytes(), prefix),
+                Cell::Text(text) => style.float64(text.as_bytes()),
+                Cell::Number(lexeme) => number::float64(lexeme.as_bytes(), None),
                 _ => None,
             }),
             Kind::Boolean(builder) => each!(builder, |cell| match cell {
@@ -125,6 +163,17 @@ impl Typing {
                 _ => None,
             }),
             Kind::Date(builder, format) => each!(builder, |cell| only_text(cell).and_then(|text| format.parse_date(text))),
+            Kind::Time(builder, format) => each!(builder, |cell| only_text(cell).and_then(|text| format.parse_time(text))),
+            Kind::List(lists) => {
+                for cell in cells {
+                    if cell != Cell::Null {
+                        untyped.push(*rows);
+                    }
+                    lists.lengths.push(0);
+                    lists.there.push(false);
+                    *rows += 1;
+                }
+            }
             Kind::Timestamp(builder, format, zone) => {
                 let mut clock = Clock { zone, known: None };
                 for cell in cells {
@@ -150,6 +199,38 @@ impl Typing {
         }
     }
 
+    /// Appends lists of cells. One item that is no value of the type makes the whole cell none. A column of something else takes none but null.
+    pub fn extend_lists<'a, I: Iterator<Item = Cell<'a>>>(&mut self, cells: impl Iterator<Item = List<I>>) {
+        let Self { kind: Kind::List(lists), rows, untyped, ambiguous, .. } = self else {
+            return self.extend(cells.map(|cell| if let List::Null = cell { Cell::Null } else { Cell::Nested }));
+        };
+        for cell in cells {
+            let (mut length, mut there) = (0, false);
+            match cell {
+                List::Null => {}
+                List::Other => untyped.push(*rows),
+                List::Items(items) => {
+                    let (before, faults) = (lists.items.rows, lists.items.untyped.len());
+                    let ambiguous_before = lists.items.ambiguous.len();
+                    lists.items.extend(items);
+                    length = (lists.items.rows - before) as usize;
+                    let faults = lists.items.untyped.len() - faults;
+                    there = faults == 0;
+                    if !there {
+                        lists.litter |= length > 0;
+                        untyped.push(*rows);
+                        if faults == lists.items.ambiguous.len() - ambiguous_before {
+                            ambiguous.push(*rows);
+                        }
+                    }
+                }
+            }
+            lists.lengths.push(length);
+            lists.there.push(there);
+            *rows += 1;
+        }
+    }
+
     /// Rows so far.
     pub fn rows(&self) -> u32 {
         self.rows
@@ -167,8 +248,29 @@ impl Typing {
             Kind::Boolean(builder) => Arc::new(builder.finish()),
             Kind::Date(builder, _) => Arc::new(builder.finish()),
             Kind::Timestamp(builder, ..) => Arc::new(builder.finish()),
+            Kind::Time(builder, _) => Arc::new(builder.finish()),
+            Kind::List(lists) => lists.finish(),
         };
         Typed { array, untyped: std::mem::take(&mut self.untyped), ambiguous: std::mem::take(&mut self.ambiguous) }
+    }
+}
+
+impl Lists {
+    fn finish(&mut self) -> ArrayRef {
+        let mut items = self.items.finish().array;
+        let (mut lengths, there) = (std::mem::take(&mut self.lengths), std::mem::take(&mut self.there));
+        if std::mem::take(&mut self.litter) {
+            // What a row without a list holds is taken out: it is nobody's.
+            let keep: BooleanArray = lengths.iter().zip(&there).flat_map(|(length, there)| std::iter::repeat_n(Some(*there), *length)).collect();
+            for (length, _) in lengths.iter_mut().zip(&there).filter(|(_, there)| !**there) {
+                *length = 0;
+            }
+            // The mask is as long as the items.
+            items = filter(&items, &keep).unwrap_or(items);
+        }
+        let field = Arc::new(Field::new_list_field(items.data_type().clone(), true));
+        let nulls = there.contains(&false).then(|| NullBuffer::from(there));
+        Arc::new(ListArray::new(field, OffsetBuffer::from_lengths(lengths), items, nulls))
     }
 }
 

@@ -136,7 +136,7 @@ impl Opened {
         }
         let first = stream.start.first_chunk::<4>().map(|first| i32::from_le_bytes(*first));
         // A length in front of the first message, with or without the mark that came with version 0.15.
-        if !first.is_some_and(|first| first == -1 || (first > 0 && first % 8 == 0 && i64::from(first) < METADATA_BYTES as i64)) {
+        if !first.is_some_and(|first| first == -1 || (first > 0 && first % 4 == 0 && i64::from(first) < METADATA_BYTES as i64)) {
             let message = format!("{} is neither an Arrow file nor an Arrow stream", file.label);
             return Err(Failure::new(Culprit::File, "format-mismatch", message).help("Set the source's `format` to what the file is").into());
         }

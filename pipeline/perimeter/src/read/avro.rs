@@ -358,7 +358,13 @@ impl Rewriting {
             },
             Value::Array(branches) => {
                 let (mut all, mut size) = (Vec::with_capacity(branches.len()), 1usize);
+                // A union holds a type once: beside bytes, text stays text.
+                let bytes = branches.iter().any(|branch| is_plain(branch, "bytes"));
                 for branch in branches {
+                    if bytes && is_plain(branch, "string") {
+                        all.push(Value::String("string".to_owned()));
+                        continue;
+                    }
                     let (branch, inside, _) = self.sized(branch, namespace, depth + 1);
                     all.push(branch);
                     size = size.saturating_add(inside);
@@ -435,6 +441,11 @@ impl Rewriting {
             self.fault.get_or_insert("it is too large");
         }
     }
+}
+
+/// Whether the type is this one, with or without words about it.
+fn is_plain(schema: &Value, name: &str) -> bool {
+    schema == name || schema.get("type").is_some_and(|kind| kind == name)
 }
 
 fn full_name(name: &str, namespace: &str) -> String {

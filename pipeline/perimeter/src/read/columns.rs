@@ -341,7 +341,7 @@ fn list(
         wanted.extend(*start as u64..(*start + *length) as u64);
     }
     let taken = match (wanted.first(), wanted.last()) {
-        (Some(first), Some(last)) if last - first + 1 == total as u64 && wanted.is_sorted() => values.slice(*first as usize, total),
+        (Some(first), Some(last)) if wanted.is_sorted() && last - first + 1 == total as u64 => values.slice(*first as usize, total),
         _ => take(values, &UInt64Array::from(wanted), None).ok()?,
     };
     let (leaf, around) = walk(&taken, item)?;

@@ -5,14 +5,20 @@
 //! otherwise its record is rejected as `torn-quote`, and since nobody can know how far it was meant to go, exactly its first line is: the next line is read again
 //! as the start of a record.
 //!
+//! With `escape`, that character makes the one behind it a character of the cell, whatever it is, inside quotes and nowhere else; quotes are not doubled then.
+//! With `comment`, what starts with that character where a record could start is passed over to the end of its line, and is no record. Without a quote, every
+//! byte between delimiters is the cell's.
+//!
 //! The tokenizer is our own: `csv-core` unquotes on the way and does not say what was quoted.
 use super::csv_plan::read_header;
 use super::emit::Emit;
-use super::text::{Beyond, Blocks, Step, Tokenizer, typings};
+use super::encoding::Table;
+use super::text::{Beyond, Blocks, Step, Text, Tokenizer, typings};
 use super::{Ingest, InputFile, Part, decompress};
-use crate::check::{Cell, Typing};
+use crate::check::{Cell, NumberStyle, Typing};
 use crate::error::Result;
 use perimeter_contract::job::CsvOptions;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Reads one unit.
@@ -22,15 +28,17 @@ pub(super) fn ingest(ingest: &Ingest<'_>, options: &CsvOptions, file: &InputFile
         _ => (0, options.header),
     };
     let header = read_header(ingest.stores, ingest.source, options, file)?;
-    let opened = decompress::open(ingest.stores, file, part)?;
-    let mut blocks = Blocks::new(Csv::new(options, header.width), file, opened.bytes, first_record);
+    let opened = decompress::open_text(ingest.stores, file, part, options.text.encoding)?;
+    let taken = Arc::clone(&opened.taken);
+    let mut blocks = Blocks::new(Csv::new(options, header.width, opened.decoding.table()), file, opened, first_record);
     if has_header {
         pass_header(&mut blocks)?;
     }
     blocks.tokenizer.columns = header.columns;
-    let columns = typings(ingest, emit, &options.text);
+    let style = NumberStyle::of(&options.text);
+    let columns = typings(ingest, emit, |_| style.clone());
     let done = blocks.ingest(ingest, emit, columns);
-    emit.bytes_read = opened.taken.load(Ordering::Relaxed);
+    emit.bytes_read = taken.load(Ordering::Relaxed);
     done
 }
 
@@ -39,8 +47,8 @@ pub(super) fn pass_header(blocks: &mut Blocks<'_, Csv>) -> Result<()> {
     while let Some(step) = blocks.step()? {
         let (end, found) = match step {
             Step::Record { end, .. } | Step::Bad { end, .. } => (end, true),
-            Step::Blank { end } => (end, false),
-            Step::Incomplete => break,
+            Step::Blank { end } | Step::PassedOver { end } => (end, false),
+            Step::Incomplete | Step::Lost(_) => break,
         };
         blocks.pass(end);
         if found {
@@ -66,13 +74,20 @@ enum FieldKind {
     Bare,
     /// In the input, between quotes.
     Quoted,
-    /// In `unescaped`: it had doubled quotes.
+    /// In `unescaped`: it had doubled or escaped quotes.
     Unescaped,
 }
 
 pub(super) struct Csv {
     delimiter: u8,
     quote: Option<u8>,
+    /// Another character than the quote.
+    escape: Option<u8>,
+    comment: Option<u8>,
+    /// What is passed over is a comment's inside.
+    in_comment: bool,
+    /// Of an encoding that is not UTF-8.
+    table: Option<&'static Table>,
     null_markers: Vec<String>,
     /// Cells that a record must have; `None`: any number.
     width: Option<usize>,
@@ -80,14 +95,19 @@ pub(super) struct Csv {
     pub(super) columns: Vec<usize>,
     /// Records by rows, each of the same width.
     fields: Vec<Field>,
+    /// UTF-8, whatever the file is.
     unescaped: Vec<u8>,
 }
 
 impl Csv {
-    pub(super) fn new(options: &CsvOptions, width: Option<usize>) -> Self {
+    pub(super) fn new(options: &CsvOptions, width: Option<usize>, table: Option<&'static Table>) -> Self {
         Self {
             delimiter: options.delimiter,
             quote: options.quote,
+            escape: options.escape.filter(|escape| options.quote != Some(*escape)),
+            comment: options.comment,
+            in_comment: false,
+            table,
             null_markers: options.text.null_markers.clone(),
             width,
             columns: Vec::new(),
@@ -102,9 +122,9 @@ impl Csv {
         self.unescaped.clear();
     }
 
-    /// The cells of the records kept, as bytes.
-    pub(super) fn cells<'b>(&'b self, bytes: &'b [u8]) -> impl Iterator<Item = &'b [u8]> {
-        self.fields.iter().map(move |f| if f.kind == FieldKind::Unescaped { slice(&self.unescaped, f) } else { slice(bytes, f) })
+    /// The cells of the records kept, and whether they are UTF-8 whatever the file is.
+    pub(super) fn cells<'b>(&'b self, bytes: &'b [u8]) -> impl Iterator<Item = (&'b [u8], bool)> {
+        self.fields.iter().map(move |f| if f.kind == FieldKind::Unescaped { (slice(&self.unescaped, f), true) } else { (slice(bytes, f), false) })
     }
 
     fn record(&mut self, bytes: &[u8], start: usize, beyond: Beyond) -> Step {
@@ -139,25 +159,54 @@ impl Csv {
     /// The position after the closing quote; `None` when there is none.
     fn quoted(&mut self, bytes: &[u8], open: usize, quote: u8) -> Option<usize> {
         let mut from = open + 1;
+        let mut look = from;
         let mut kept: Option<usize> = None;
         loop {
-            let close = find(bytes, from, quote)?;
-            if bytes.get(close + 1) == Some(&quote) {
+            let close = match self.escape {
+                None => find(bytes, look, quote)?,
+                Some(escape) => {
+                    let at = find3(bytes, look, quote, escape, escape);
+                    if *bytes.get(at)? == escape {
+                        // The next byte is the cell's, whatever it is.
+                        bytes.get(at + 1)?;
+                        kept.get_or_insert(self.unescaped.len());
+                        self.keep(bytes.get(from..at).unwrap_or_default());
+                        (from, look) = (at + 1, at + 2);
+                        continue;
+                    }
+                    at
+                }
+            };
+            if self.escape.is_none() && bytes.get(close + 1) == Some(&quote) {
                 kept.get_or_insert(self.unescaped.len());
-                self.unescaped.extend_from_slice(bytes.get(from..=close).unwrap_or_default());
-                from = close + 2;
+                self.keep(bytes.get(from..=close).unwrap_or_default());
+                (from, look) = (close + 2, close + 2);
                 continue;
             }
             let field = match kept {
                 None => Field { start: from as u32, length: (close - from) as u32, kind: FieldKind::Quoted },
                 Some(start) => {
-                    self.unescaped.extend_from_slice(bytes.get(from..close).unwrap_or_default());
+                    self.keep(bytes.get(from..close).unwrap_or_default());
                     Field { start: start as u32, length: (self.unescaped.len() - start) as u32, kind: FieldKind::Unescaped }
                 }
             };
             self.fields.push(field);
             return Some(close + 1);
         }
+    }
+
+    fn keep(&mut self, piece: &[u8]) {
+        match self.table {
+            None => self.unescaped.extend_from_slice(piece),
+            Some(table) => table.push(piece, &mut self.unescaped),
+        }
+    }
+
+    /// A comment's rest. It may be as long as it likes: nothing of it is kept.
+    fn pass_comment(&mut self, bytes: &[u8], start: usize, beyond: Beyond) -> Step {
+        let end = find3(bytes, start, b'\n', b'\n', b'\r');
+        self.in_comment = end == bytes.len() && beyond != Beyond::End;
+        if end == start && self.in_comment { Step::Incomplete } else { Step::Blank { end } }
     }
 }
 
@@ -168,9 +217,14 @@ fn slice<'b>(bytes: &'b [u8], field: &Field) -> &'b [u8] {
 
 impl Tokenizer for Csv {
     fn next(&mut self, bytes: &[u8], start: usize, beyond: Beyond) -> Step {
-        if let Some(b'\n' | b'\r') = bytes.get(start) {
+        match bytes.get(start) {
             // Also the second half of CRLF.
-            return Step::Blank { end: start + 1 };
+            Some(b'\n' | b'\r') => {
+                self.in_comment = false;
+                return Step::Blank { end: start + 1 };
+            }
+            Some(first) if self.in_comment || self.comment == Some(*first) => return self.pass_comment(bytes, start, beyond),
+            _ => {}
         }
         let (fields, unescaped) = (self.fields.len(), self.unescaped.len());
         let mut step = self.record(bytes, start, beyond);
@@ -210,7 +264,7 @@ impl Tokenizer for Csv {
         self.fields = kept;
     }
 
-    fn type_into(&mut self, text: &str, base: usize, columns: &mut [Option<Typing>]) {
+    fn type_into(&mut self, text: Text<'_>, _: usize, columns: &mut [Option<Typing>]) {
         let width = self.width.unwrap_or(0).max(1);
         // Pieces of valid records between quotes: always UTF-8.
         let unescaped = std::str::from_utf8(&self.unescaped).unwrap_or_default();
@@ -222,10 +276,10 @@ impl Tokenizer for Csv {
                 match field.kind {
                     FieldKind::Bare if length == 0 => Cell::Null,
                     FieldKind::Bare => {
-                        let value = &text[start - base..start - base + length];
+                        let value = text.cell(start, length);
                         if markers.iter().any(|marker| marker == value) { Cell::Null } else { Cell::Text(value) }
                     }
-                    FieldKind::Quoted => Cell::Text(&text[start - base..start - base + length]),
+                    FieldKind::Quoted => Cell::Text(text.cell(start, length)),
                     FieldKind::Unescaped => Cell::Text(&unescaped[start..start + length]),
                 }
             }));
@@ -260,8 +314,8 @@ fn find3(bytes: &[u8], mut at: usize, a: u8, b: u8, c: u8) -> usize {
     rest.iter().position(|x| *x == a || *x == b || *x == c).map_or(bytes.len(), |i| at + i)
 }
 
-/// The first such byte from `at` on.
-fn find(bytes: &[u8], mut at: usize, needle: u8) -> Option<usize> {
+/// The first such byte from `at` on. Lines and cells are short: eight bytes at a time beat a call into a vectorized search.
+pub(super) fn find(bytes: &[u8], mut at: usize, needle: u8) -> Option<usize> {
     let wide = LOW * u64::from(needle);
     while let Some(word) = word(bytes, at) {
         let found = zeros(word ^ wide);

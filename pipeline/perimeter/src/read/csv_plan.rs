@@ -2,12 +2,12 @@
 //!
 //! Cells of a header that the contract does not know are named by their position: a file that lost its header has data there.
 use super::csv::{Csv, pass_header};
-use super::decompress::{Compression, empty, of, open, open_after_bom, refuse_other_formats};
+use super::decompress::{can_be_cut, empty, open_after_mark, open_text, refuse_other_formats};
 use super::text::{Blocks, Step, Tokenizer};
-use super::{Part, UNIT_BYTES};
+use super::{Part, PlannedFile, UNIT_BYTES};
 use crate::error::{Culprit, Failure, Result};
 use crate::store::{InputFile, Stores};
-use perimeter_contract::job::{CsvOptions, Source};
+use perimeter_contract::job::{CsvOptions, Drift, Source};
 use std::io::Read;
 
 /// How the cells of a record stand to the contract's columns.
@@ -16,6 +16,8 @@ pub(super) struct Header {
     pub(super) width: Option<usize>,
     /// Per contract column, the cell.
     pub(super) columns: Vec<usize>,
+    /// Names that the contract does not have, as far as the job lets them pass.
+    pub(super) added: Vec<String>,
 }
 
 fn mistake(code: &'static str, file: &InputFile, message: &str, help: &str) -> crate::error::Error {
@@ -25,24 +27,23 @@ fn mistake(code: &'static str, file: &InputFile, message: &str, help: &str) -> c
 /// Reads the header of a file, or makes up the one that the contract implies.
 pub(super) fn read_header(stores: &Stores, source: &Source, options: &CsvOptions, file: &InputFile) -> Result<Header> {
     let names = source.schema.columns.len();
-    if !options.delimiter.is_ascii()
-        || !options.quote.is_none_or(|quote| quote.is_ascii())
-        || options.quote == Some(options.delimiter)
-        || matches!(options.delimiter, b'\n' | b'\r')
-    {
+    let special = [Some(options.delimiter), options.quote, options.escape.filter(|e| options.quote != Some(*e)), options.comment];
+    let special: Vec<u8> = special.into_iter().flatten().collect();
+    let usable = |at: usize, byte: u8| byte.is_ascii() && !matches!(byte, b'\n' | b'\r') && !special.get(..at).is_some_and(|before| before.contains(&byte));
+    if !special.iter().enumerate().all(|(at, byte)| usable(at, *byte)) {
         return Err(mistake(
             "unusable-delimiter",
             file,
-            "delimiter and quote must be two different ASCII characters and no line ends",
+            "delimiter, quote, escape and comment must be different ASCII characters and no line ends",
             "Change the source's `options`",
         ));
     }
-    let opened = open(stores, file, &Part::Whole)?;
+    let opened = open_text(stores, file, &Part::Whole, options.text.encoding)?;
     if !options.header {
         first_bytes(file, opened.bytes)?;
-        return Ok(Header { width: Some(names), columns: (0..names).collect() });
+        return Ok(Header { width: Some(names), columns: (0..names).collect(), added: Vec::new() });
     }
-    let mut blocks = Blocks::new(Csv::new(options, None), file, opened.bytes, 0);
+    let mut blocks = Blocks::new(Csv::new(options, None, opened.decoding.table()), file, opened, 0);
     loop {
         let step = blocks.step()?;
         if blocks.buffer().is_empty() {
@@ -51,16 +52,19 @@ pub(super) fn read_header(stores: &Stores, source: &Source, options: &CsvOptions
         refuse_other_formats(file, blocks.buffer())?;
         match step {
             None => return Err(mistake("header-missing", file, "there is no header, only blank lines", "Write a header, or set `options: {header: false}`")),
-            Some(Step::Blank { end }) => blocks.pass(end),
+            Some(Step::Blank { end } | Step::PassedOver { end }) => blocks.pass(end),
             Some(Step::Record { .. }) => break,
-            Some(Step::Bad { .. } | Step::Incomplete) => {
+            Some(Step::Bad { .. } | Step::Incomplete | Step::Lost(_)) => {
                 return Err(mistake("header-torn", file, "the header has a quote that is not closed, or is too long", "Mend the first line of the file"));
             }
         }
     }
-    let cells: Vec<&[u8]> = blocks.tokenizer.cells(blocks.buffer()).collect();
-    let columns = match_header(source, file, &cells)?;
-    Ok(Header { width: Some(cells.len()), columns })
+    // Bare and quoted cells as text, those that were unescaped are text already.
+    let decoding = blocks.decoding();
+    let cells: Vec<_> = blocks.tokenizer.cells(blocks.buffer()).map(|(cell, is_text)| if is_text { cell.into() } else { decoding.utf8(cell) }).collect();
+    let cells: Vec<&[u8]> = cells.iter().map(AsRef::as_ref).collect();
+    let (columns, added) = match_header(source, file, &cells)?;
+    Ok(Header { width: Some(cells.len()), columns, added })
 }
 
 /// The start of a file without a header: there is one, and it is text.
@@ -70,13 +74,16 @@ fn first_bytes(file: &InputFile, mut bytes: Box<dyn Read + Send>) -> Result<()> 
     if start.is_empty() { Err(empty(file)) } else { refuse_other_formats(file, &start) }
 }
 
-fn match_header(source: &Source, file: &InputFile, cells: &[&[u8]]) -> Result<Vec<usize>> {
+/// By contract column, its cell; and the names of other cells, when the job lets them pass.
+fn match_header(source: &Source, file: &InputFile, cells: &[&[u8]]) -> Result<(Vec<usize>, Vec<String>)> {
     let names: Vec<&str> = source.schema.columns.iter().map(|c| c.name.as_str()).collect();
     if !cells.iter().any(|cell| names.iter().any(|n| n.as_bytes() == *cell)) {
         let message = format!("none of the {} cells of the first line is a column of the contract", cells.len());
         return Err(mistake("header-missing", file, &message, "Write a header, set `options: {header: false}`, or look at `delimiter` and the schema"));
     }
-    for (at, cell) in cells.iter().enumerate() {
+    let allow_added = source.drift == Drift::AllowAdded;
+    let known = |cell: &[u8]| names.iter().any(|n| n.as_bytes() == cell);
+    for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| !allow_added || known(cell)) {
         if let Some(before) = cells[..at].iter().position(|c| c == cell) {
             // The name is shown only if it is one of the contract's.
             let name = names.iter().find(|n| n.as_bytes() == *cell).map_or_else(String::new, |n| format!(" `{n}`"));
@@ -84,32 +91,48 @@ fn match_header(source: &Source, file: &InputFile, cells: &[&[u8]]) -> Result<Ve
             return Err(mistake("duplicate-column", file, &message, "Rename one of them in the file"));
         }
     }
-    let unknown: Vec<String> = (1..).zip(cells).filter(|(_, cell)| !names.iter().any(|n| n.as_bytes() == **cell)).map(|(at, _)| at.to_string()).collect();
-    if !unknown.is_empty() {
+    let unknown: Vec<String> = (1..).zip(cells).filter(|(_, cell)| !known(cell)).map(|(at, _)| at.to_string()).collect();
+    if !unknown.is_empty() && !allow_added {
         let message = format!("the header has columns that the contract does not have, at position {}", unknown.join(", "));
-        return Err(mistake("unknown-column", file, &message, "Add them to the schema: a column that no rule covers is never read"));
+        return Err(mistake(
+            "unknown-column",
+            file,
+            &message,
+            "Add them to the schema, or set the source's `drift: allowAdded`: a column that no rule covers is never read",
+        ));
     }
     let missing: Vec<&str> = names.iter().filter(|n| !cells.contains(&n.as_bytes())).copied().collect();
     if !missing.is_empty() {
         let message = format!("the header lacks the column `{}` of the contract", missing.join("`, `"));
         return Err(mistake("missing-column", file, &message, "Add it to the file or remove it from the schema"));
     }
-    Ok(names.iter().filter_map(|n| cells.iter().position(|c| *c == n.as_bytes())).collect())
+    let columns = names.iter().filter_map(|n| cells.iter().position(|c| *c == n.as_bytes())).collect();
+    // All of the contract's columns are there, so this is a header and its names are names.
+    let added = cells.iter().filter(|cell| !known(cell)).map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
+    Ok((columns, added))
 }
 
 /// Looks at the header, and cuts a large uncompressed local file into ranges of whole records: one pass finds where records start and counts them, for quotes can
 /// hold line ends. Objects stay whole, for that pass would fetch them twice.
-pub(super) fn plan(stores: &Stores, source: &Source, options: &CsvOptions, file: &InputFile) -> Result<Vec<Part>> {
+pub(super) fn plan(stores: &Stores, source: &Source, options: &CsvOptions, file: &InputFile) -> Result<PlannedFile> {
     let header = read_header(stores, source, options, file)?;
-    if of(file)? != Compression::None || file.size_bytes < 2 * UNIT_BYTES || file.etag.is_some() {
-        return Ok(vec![Part::Whole]);
-    }
-    let (byte, opened) = open_after_bom(stores, file)?;
-    let mut blocks = Blocks::starting_at(Csv::new(options, header.width), file, opened.bytes, byte);
+    let encoding = options.text.encoding;
+    let parts = if !can_be_cut(file, encoding)? || file.size_bytes < 2 * UNIT_BYTES || file.etag.is_some() {
+        vec![Part::Whole]
+    } else {
+        parts(stores, options, &header, file, UNIT_BYTES)?
+    };
+    Ok(PlannedFile { parts, added: header.added })
+}
+
+/// Ranges of whole records of about this length.
+pub(super) fn parts(stores: &Stores, options: &CsvOptions, header: &Header, file: &InputFile, unit_bytes: u64) -> Result<Vec<Part>> {
+    let (byte, opened) = open_after_mark(stores, file, options.text.encoding)?;
+    let mut blocks = Blocks::starting_at(Csv::new(options, header.width, opened.decoding.table()), file, opened, byte);
     if options.header {
         pass_header(&mut blocks)?;
     }
-    cut(&mut blocks, file.size_bytes, UNIT_BYTES)
+    cut(&mut blocks, file.size_bytes, unit_bytes)
 }
 
 /// Cuts at the first record that starts `unit_bytes` or more after the cut before.
@@ -118,9 +141,10 @@ pub(super) fn cut<T: Tokenizer>(blocks: &mut Blocks<'_, T>, size_bytes: u64, uni
     while let Some(step) = blocks.step()? {
         let at = blocks.passed();
         let (end, counted) = match step {
-            Step::Record { end, .. } | Step::Bad { end, .. } => (end, true),
+            Step::Record { end, .. } | Step::Bad { end, .. } | Step::PassedOver { end } => (end, true),
             Step::Blank { end } => (end, false),
-            Step::Incomplete => break,
+            // Whoever reads the last part will say so.
+            Step::Incomplete | Step::Lost(_) => break,
         };
         if counted && at.saturating_sub(start) >= unit_bytes {
             parts.push(Part::Bytes { start, end: at, first_record });

@@ -44,6 +44,10 @@ pub(super) struct Emit<'a> {
     accept: &'a mut dyn Accept,
     wanted: bool,
     pub(super) bytes_read: u64,
+    /// Records that the job leaves out.
+    pub(super) rows_passed_over: u64,
+    /// Records with fields that the contract does not have and the job lets pass.
+    pub(super) rows_with_added_fields: u64,
     rows_read: u64,
     rows_rejected: u64,
     by_rule: Vec<u64>,
@@ -98,6 +102,8 @@ impl<'a> Emit<'a> {
             accept,
             wanted: true,
             bytes_read: 0,
+            rows_passed_over: 0,
+            rows_with_added_fields: 0,
             rows_read: 0,
             rows_rejected: 0,
             by_record_code: BTreeMap::new(),
@@ -308,6 +314,14 @@ impl<'a> Emit<'a> {
         }
         let first = codes().zip(self.first).chain(self.first_by_record_code).filter(|(_, first)| !first.is_empty()).map(|(code, first)| (full(code), first));
         let first = first.collect();
-        UnitTally { rows_read: self.rows_read, rows_rejected: self.rows_rejected, rejections, first, bytes_read: self.bytes_read }
+        UnitTally {
+            rows_read: self.rows_read,
+            rows_rejected: self.rows_rejected,
+            rejections,
+            first,
+            bytes_read: self.bytes_read,
+            rows_passed_over: self.rows_passed_over,
+            rows_with_added_fields: self.rows_with_added_fields,
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! column chunks at hand, so that memory follows columns, not row groups. The decoder's error texts can quote data: they become `corrupt-input`.
 use super::columns::Layout;
 use super::emit::Emit;
+use super::parquet_footer::is_encrypted;
 use super::partitions::Partitions;
 use super::{Ingest, InputFile, Part, PlannedFile, UNIT_BYTES, corrupt, decompress, truncated};
 use crate::error::{Culprit, Error, Failure, Result};
@@ -98,6 +99,13 @@ fn footer(stores: &Stores, file: &InputFile) -> Result<(Pages, ArrowReaderMetada
         let message = format!("{} is cut off: it has no footer", file.label);
         return Err(Failure { message, ..truncated(file) }.into());
     }
+    let length = ranges.read(size - 8..size - 4)?.first_chunk::<4>().map_or(0, |length| u64::from(u32::from_le_bytes(*length)));
+    if let Some(start) = (size - 8).checked_sub(length)
+        && is_encrypted(&ranges.read(start..size - 8)?)
+    {
+        let message = format!("{} has encrypted columns", file.label);
+        return Err(Failure::new(Culprit::File, "unsupported-encryption", message).help("Decrypt it where its keys are").into());
+    }
     let pages = Pages { inner: Arc::new(Inner { ranges, failure: Mutex::new(None), windows: Mutex::default() }), taken: Arc::default() };
     let metadata = ArrowReaderMetadata::load(&pages, options()).map_err(|_| pages.failure(file))?;
     Ok((pages, metadata))
@@ -123,7 +131,14 @@ impl Opened {
     fn ingest_group(&self, ingest: &Ingest<'_>, file: &InputFile, group: usize, row: &mut u64, emit: &mut Emit<'_>) -> Result<()> {
         let declared = rows_of(self.metadata.metadata().row_group(group).num_rows(), file)?;
         let wanted = self.layout.wanted(emit, ingest.projection);
-        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), wanted.roots.iter().copied());
+        // Groups without fields are in the file's schema and not in Arrow's: fields stand at other places there.
+        let in_file = self.metadata.parquet_schema().root_schema().get_fields();
+        let place = |root: &usize| {
+            let field = self.metadata.schema().fields().get(*root)?;
+            in_file.iter().position(|f| f.name() == field.name() && !(f.is_group() && f.get_fields().is_empty()))
+        };
+        let places = wanted.roots.iter().map(place).collect::<Option<Vec<_>>>().ok_or_else(|| corrupt(file))?;
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), places);
         self.pages.begin(&self.metadata, group, &mask, file)?;
         let fail = |_| self.pages.failure(file);
         let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(self.pages.clone(), self.metadata.clone())
@@ -197,8 +212,11 @@ fn nested_int96(metadata: &ArrowReaderMetadata) -> Option<String> {
 /// The file's schema with microseconds for INT96, whose nanoseconds since 1970 do not fit 64 bits for all its dates; `None` when there is none.
 fn without_int96(metadata: &ArrowReaderMetadata) -> Option<ArrowSchema> {
     let roots = metadata.parquet_schema().root_schema().get_fields();
-    let is_int96 = |at: usize| roots.get(at).is_some_and(|t| t.is_primitive() && t.get_physical_type() == PhysicalType::INT96);
     let fields = metadata.schema().fields();
+    let is_int96 = |at: usize| {
+        let root = roots.iter().find(|t| fields.get(at).is_some_and(|f| f.name() == t.name()));
+        root.is_some_and(|t| t.is_primitive() && t.get_physical_type() == PhysicalType::INT96)
+    };
     (0..fields.len()).any(is_int96).then(|| {
         let micros = |field: &Field| field.clone().with_data_type(ArrowType::Timestamp(TimeUnit::Microsecond, None));
         ArrowSchema::new(fields.iter().enumerate().map(|(at, f)| if is_int96(at) { Arc::new(micros(f)) } else { Arc::clone(f) }).collect::<Vec<_>>())

@@ -166,7 +166,7 @@ pub(super) fn disagreeing(found: &Typed, path: &Typed, null_agrees: bool) -> Vec
     let rows = 0..u32::try_from(found.array.len()).unwrap_or(u32::MAX);
     let Some(same) = arrow::compute::kernels::cmp::not_distinct(&as_datum(&found.array), &as_datum(&path.array)).ok() else { return rows.collect() };
     let null = |row: u32| found.array.is_null(row as usize);
-    rows.filter(|row| !same.value(*row as usize) && !(null_agrees && null(*row))).filter(|row| found.untyped.binary_search(row).is_err()).collect()
+    rows.filter(|row| !(same.value(*row as usize) || null_agrees && null(*row))).filter(|row| found.untyped.binary_search(row).is_err()).collect()
 }
 
 fn as_datum(array: &ArrayRef) -> Arc<dyn Array> {

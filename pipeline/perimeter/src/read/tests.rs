@@ -5,18 +5,29 @@ mod bad_files;
 mod columnar_suites;
 mod conformance;
 mod csv;
+mod fixed_width;
 mod json;
+mod json_array;
+mod json_nested;
 mod nested;
 mod parquet;
 mod partitions;
+mod text;
 mod units;
 
+use super::csv::Csv;
+use super::decompress::Opened;
+use super::fixed_width::FixedWidth;
+use super::json::{Json, Records};
+use super::json_array::JsonArray;
+use super::text::{Blocks, Tokenizer, typings};
 use super::*;
+use crate::check::{NumberStyle, Typing};
 use crate::error::Error;
 use ::arrow::array::Array;
 use ::arrow::util::display::array_value_to_string;
 use perimeter_contract::Span;
-use perimeter_contract::job::{CsvOptions, Drift, JsonOptions, TextOptions, Uri};
+use perimeter_contract::job::{CsvOptions, Drift, Encoding, JsonOptions, TextOptions, Uri};
 use perimeter_contract::schema::{Check, Column, DataType, Schema};
 use std::path::{Path, PathBuf};
 
@@ -97,6 +108,8 @@ impl Bench {
             total.rows_read += tally.rows_read;
             total.rows_rejected += tally.rows_rejected;
             total.bytes_read += tally.bytes_read;
+            total.rows_passed_over += tally.rows_passed_over;
+            total.rows_with_added_fields += tally.rows_with_added_fields;
             for (code, count) in tally.rejections {
                 *total.rejections.entry(code).or_default() += count;
             }
@@ -108,11 +121,87 @@ impl Bench {
         Ok((out, total))
     }
 
+    /// Reads these bytes as the source's file, in blocks of `block` bytes. The batches' sizes are not among what comes out.
+    pub(super) fn in_blocks(&self, source: &Source, bytes: &[u8], block: usize, batch_rows: usize) -> Result<(Out, UnitTally)> {
+        let file = self.stores.list(&source.uri).unwrap().remove(0);
+        let files = [file];
+        let projection: Vec<usize> = (0..source.schema.columns.len()).collect();
+        let ingest = Ingest { stores: &self.stores, source, files: &files, projection: &projection, batch_rows };
+        let mut out = Out::default();
+        let mut emit = Emit::new(&ingest, &files[0], &mut out).unwrap();
+        let run = Run { ingest: &ingest, file: &files[0], block };
+        let (text, opened) = match &source.format {
+            Format::Csv(o) => (&o.text, opened(&files[0], o.text.encoding, bytes)),
+            Format::Json(o) => (&o.text, opened(&files[0], o.text.encoding, bytes)),
+            Format::FixedWidth(o) => (&o.text, opened(&files[0], o.text.encoding, bytes)),
+            _ => panic!(),
+        };
+        let style = NumberStyle::of(text);
+        let columns = typings(&ingest, &emit, |column| match &source.format {
+            Format::FixedWidth(o) => style.clone().fixed_width(o.fields[column].implied_decimals),
+            _ => style.clone(),
+        });
+        match &source.format {
+            Format::Csv(options) => {
+                let mut csv = Csv::new(options, Some(projection.len()), opened.decoding.table());
+                csv.columns = projection.clone();
+                run.of(csv, opened, &mut emit, columns)
+            }
+            Format::Json(options) => {
+                let records = Records::new(source, options, opened.decoding.table());
+                match options.array {
+                    true => run.of(JsonArray::new(records), opened, &mut emit, columns),
+                    false => run.of(Json { records }, opened, &mut emit, columns),
+                }
+            }
+            Format::FixedWidth(options) => run.of(FixedWidth::new(options, opened.decoding), opened, &mut emit, columns),
+            _ => panic!(),
+        }?;
+        let tally = emit.finish();
+        out.batches.clear();
+        Ok((out, tally))
+    }
+
+    /// Cuts the source's only file into ranges of about so many bytes.
+    pub(super) fn cut(&self, source: &Source, unit_bytes: u64) -> (Vec<InputFile>, Vec<Unit>) {
+        let files = self.stores.list(&source.uri).unwrap();
+        let parts = match &source.format {
+            Format::Csv(options) => {
+                let header = csv_plan::read_header(&self.stores, source, options, &files[0]).unwrap();
+                csv_plan::parts(&self.stores, options, &header, &files[0], unit_bytes)
+            }
+            Format::Json(options) => super::json::parts(&self.stores, options, &files[0], unit_bytes),
+            Format::FixedWidth(options) => super::fixed_width::parts(&self.stores, options, &files[0], unit_bytes),
+            _ => panic!(),
+        };
+        (files, parts.unwrap().into_iter().map(|part| Unit { source: 0, file: 0, part }).collect())
+    }
+
     /// Writes a file and reads it as csv with text columns of these names.
     pub(super) fn csv(&self, names: &[&str], bytes: impl AsRef<[u8]>) -> Out {
         let path = self.write("in.csv", bytes);
         self.read(&csv_source(&path, names)).unwrap().0
     }
+}
+
+struct Run<'a> {
+    ingest: &'a Ingest<'a>,
+    file: &'a InputFile,
+    block: usize,
+}
+
+impl Run<'_> {
+    fn of(&self, tokenizer: impl Tokenizer, opened: Opened, emit: &mut Emit<'_>, columns: Vec<Option<Typing>>) -> Result<()> {
+        let mut blocks = Blocks::new(tokenizer, self.file, opened, 0);
+        blocks.block_bytes = self.block;
+        blocks.ingest(self.ingest, emit, columns)
+    }
+}
+
+/// Bytes as if they were a file's.
+pub(super) fn opened(file: &InputFile, encoding: Encoding, bytes: &[u8]) -> Opened {
+    let (decoding, bytes) = super::encoding::decoded(file, encoding, Box::new(std::io::Cursor::new(bytes.to_vec()))).unwrap();
+    Opened { bytes, decoding, taken: Default::default() }
 }
 
 pub(super) fn column(name: &str, data_type: DataType) -> Column {

@@ -1,15 +1,14 @@
-//! What csv and JSON lines share: blocks of bytes in, records out, batches of typed columns on.
+//! What the text formats share: blocks of bytes in, records out, batches of typed columns on.
 //!
 //! The buffer holds the raw bytes of one batch and what has been read beyond it. Where it is cut, and how long the pieces are that the stream hands out, changes
 //! nothing but the size of batches.
-use super::decompress;
+use super::decompress::{self, Opened};
 use super::emit::{BadRecord, Emit};
+use super::encoding::Decoding;
 use super::{Ingest, InputFile};
-use crate::check::Typing;
+use crate::check::{NumberStyle, Typing};
 use crate::error::{Culprit, Failure, Result};
-use perimeter_contract::job::TextOptions;
 use perimeter_contract::schema::DataType;
-use std::borrow::Cow;
 use std::io::Read;
 
 /// Longer records are rejected as `too-long` (or `torn-quote`, when it is an open quote that runs on).
@@ -43,22 +42,88 @@ pub(super) enum Beyond {
 pub(super) enum Step {
     /// Not all of a record is there.
     Incomplete,
-    /// Nothing up to `end`.
+    /// Nothing up to `end`; what is there is forgotten.
     Blank { end: usize },
+    /// A record that the job leaves out, up to `end`.
+    PassedOver { end: usize },
     /// A record, kept by the tokenizer until it is typed; `raw_end` is where its line end starts.
     Record { end: usize, raw_end: usize },
     /// Something that is no record.
     Bad { end: usize, raw_end: usize, code: &'static str },
+    /// From here on nobody can tell where records start.
+    Lost(Fault),
+}
+
+/// Why the rest of a file cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) code: &'static str,
+    /// After `<file>, <record number>: `.
+    pub(super) message: &'static str,
+    pub(super) help: &'static str,
+}
+
+/// How far a record goes that is too long to be held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Skipped {
+    /// So many bytes further it ends, without its line end, and so many the next one starts.
+    End {
+        raw_end: usize,
+        end: usize,
+    },
+    /// Beyond these bytes.
+    Further,
+    Lost(Fault),
+}
+
+/// Bytes as text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text<'t> {
+    text: &'t str,
+    /// Where in the buffer they start.
+    base: usize,
+    /// Where in `text` each byte is, if not at the same place.
+    places: Option<&'t [u32]>,
+}
+
+impl<'t> Text<'t> {
+    /// These bytes of the buffer. They start and end between characters: tokenizers cut at ASCII.
+    pub(super) fn cell(&self, start: usize, length: usize) -> &'t str {
+        let (start, end) = (start - self.base, start - self.base + length);
+        match self.places {
+            None => &self.text[start..end],
+            Some(places) => &self.text[places[start] as usize..places[end] as usize],
+        }
+    }
 }
 
 /// A text format.
 pub(super) trait Tokenizer {
     /// Takes one record apart, from `start` of `bytes` on.
     fn next(&mut self, bytes: &[u8], start: usize, beyond: Beyond) -> Step;
+    /// Looks in `bytes`, which go on where those before ended, for the end of a record of which `start..limit` was [`Step::Incomplete`] beyond [`Beyond::Limit`].
+    fn skip(&mut self, bytes: &[u8]) -> Skipped {
+        match bytes.iter().position(|b| matches!(b, b'\n' | b'\r')) {
+            Some(raw_end) => Skipped::End { raw_end, end: raw_end + 1 },
+            None => Skipped::Further,
+        }
+    }
+    /// Whether the input may end here.
+    fn end(&self) -> Option<Fault> {
+        None
+    }
     /// Forgets the records kept for which `keep` says no; those beyond its end go too.
     fn retain(&mut self, keep: &[bool]);
-    /// Types the records kept and forgets them. `text` are the bytes from `base` on.
-    fn type_into(&mut self, text: &str, base: usize, columns: &mut [Option<Typing>]);
+    /// Types the records kept and forgets them; they are the batch's rows from `row` on.
+    fn type_into(&mut self, text: Text<'_>, row: usize, columns: &mut [Option<Typing>]);
+    /// Rows of the batch without an object that must be there, by number of the object; forgets them.
+    fn absent_objects(&mut self) -> Vec<(usize, Vec<u32>)> {
+        Vec::new()
+    }
+    /// Records typed since the last call that have fields which the contract does not have.
+    fn rows_with_added_fields(&mut self) -> u64 {
+        0
+    }
 }
 
 struct Line {
@@ -68,12 +133,12 @@ struct Line {
 }
 
 /// Typing of every column that somebody looks at.
-pub(super) fn typings(ingest: &Ingest<'_>, emit: &Emit<'_>, options: &TextOptions) -> Vec<Option<Typing>> {
+pub(super) fn typings(ingest: &Ingest<'_>, emit: &Emit<'_>, style: impl Fn(usize) -> NumberStyle) -> Vec<Option<Typing>> {
     let columns = ingest.source.schema.columns.iter().enumerate();
     columns
         .map(|(index, column)| {
             let seen = ingest.projection.contains(&index) || emit.checker.has_rules(index) || column.data_type != DataType::String;
-            seen.then(|| Typing::new(&column.data_type, options.number_prefix.as_deref()))
+            seen.then(|| Typing::new(&column.data_type, Some(style(index))))
         })
         .collect()
 }
@@ -82,6 +147,7 @@ pub(super) struct Blocks<'a, T> {
     pub(super) tokenizer: T,
     file: &'a InputFile,
     input: Box<dyn Read + Send>,
+    decoding: Decoding,
     buffer: Vec<u8>,
     /// Where the next record starts.
     at: usize,
@@ -90,19 +156,39 @@ pub(super) struct Blocks<'a, T> {
     pub(super) block_bytes: usize,
     /// Bytes of the file before the buffer.
     dropped: u64,
-    /// Records so far, good and bad.
+    /// Records so far, good, bad and passed over.
     number: u64,
+    /// Text that the buffer does not hold as such, and where its bytes are.
+    decoded: String,
+    places: Vec<u32>,
 }
 
 impl<'a, T: Tokenizer> Blocks<'a, T> {
-    /// `first_record`: records of the file before the first byte of `input`.
-    pub(super) fn new(tokenizer: T, file: &'a InputFile, input: Box<dyn Read + Send>, first_record: u64) -> Self {
-        Self { tokenizer, file, input, buffer: Vec::new(), at: 0, ended: false, block_bytes: BLOCK_BYTES, dropped: 0, number: first_record }
+    /// `first_record`: records of the file before the first byte of the input.
+    pub(super) fn new(tokenizer: T, file: &'a InputFile, opened: Opened, first_record: u64) -> Self {
+        Self {
+            tokenizer,
+            file,
+            input: opened.bytes,
+            decoding: opened.decoding,
+            buffer: Vec::new(),
+            at: 0,
+            ended: false,
+            block_bytes: BLOCK_BYTES,
+            dropped: 0,
+            number: first_record,
+            decoded: String::new(),
+            places: Vec::new(),
+        }
     }
 
     /// As [`Blocks::new`], for an input that starts at this byte of the file.
-    pub(super) fn starting_at(tokenizer: T, file: &'a InputFile, input: Box<dyn Read + Send>, byte: u64) -> Self {
-        Self { dropped: byte, ..Self::new(tokenizer, file, input, 0) }
+    pub(super) fn starting_at(tokenizer: T, file: &'a InputFile, opened: Opened, byte: u64) -> Self {
+        Self { dropped: byte, ..Self::new(tokenizer, file, opened, 0) }
+    }
+
+    pub(super) fn decoding(&self) -> Decoding {
+        self.decoding
     }
 
     /// The next record, blank or bad stretch; `None` at the end.
@@ -116,12 +202,12 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
                 false => (longest + 1, Beyond::Limit),
             };
             if beyond == Beyond::End && self.at == limit {
-                return Ok(None);
+                return Ok(self.tokenizer.end().map(Step::Lost));
             }
             let Some(visible) = self.buffer.get(..limit) else { return Ok(None) };
             match self.tokenizer.next(visible, self.at, beyond) {
                 Step::Incomplete if beyond == Beyond::More => self.fill()?,
-                Step::Incomplete => return self.skip_line().map(Some),
+                Step::Incomplete => return self.skip().map(Some),
                 step => return Ok(Some(step)),
             }
         }
@@ -161,13 +247,14 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
         Ok(())
     }
 
-    /// The record at hand is too long: its line is skipped, all but its start forgotten.
-    fn skip_line(&mut self) -> Result<Step> {
+    /// The record at hand is too long: it is skipped, all but its start forgotten.
+    fn skip(&mut self) -> Result<Step> {
         let mut from = self.at;
         loop {
-            if let Some(length) = self.buffer.get(from..).unwrap_or_default().iter().position(|b| matches!(b, b'\n' | b'\r')) {
-                let raw_end = from + length;
-                return Ok(Step::Bad { end: raw_end + 1, raw_end, code: "too-long" });
+            match self.tokenizer.skip(self.buffer.get(from..).unwrap_or_default()) {
+                Skipped::End { raw_end, end } => return Ok(Step::Bad { end: from + end, raw_end: from + raw_end, code: "too-long" }),
+                Skipped::Lost(fault) => return Ok(Step::Lost(fault)),
+                Skipped::Further => {}
             }
             if self.ended {
                 return Ok(Step::Bad { end: self.buffer.len(), raw_end: self.buffer.len(), code: "too-long" });
@@ -178,6 +265,12 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
             from = self.buffer.len();
             self.fill()?;
         }
+    }
+
+    /// Nobody can tell where the next record starts.
+    fn lost(&self, fault: Fault) -> crate::error::Error {
+        let message = format!("{}, record {}: {}", self.file.label, self.number.saturating_add(1), fault.message);
+        Failure::new(Culprit::Data, fault.code, message).help(fault.help).into()
     }
 
     /// Reads everything: checks, counts and hands out.
@@ -199,10 +292,16 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
                     bad.push(self.bad_record(self.at, raw_end, code));
                     self.at = end;
                 }
-                Some(Step::Blank { end }) => self.at = end,
-                Some(Step::Incomplete) | None => {}
+                Some(Step::PassedOver { end }) => {
+                    self.number += 1;
+                    emit.rows_passed_over += 1;
+                    self.forget(end);
+                }
+                Some(Step::Blank { end }) => self.forget(end),
+                Some(Step::Incomplete | Step::Lost(_)) | None => {}
             }
-            let flush = step.is_none() || lines.len() >= batch_rows || self.at >= BATCH_BYTES;
+            let last = matches!(step, None | Some(Step::Lost(_)));
+            let flush = last || lines.len() >= batch_rows || self.at >= BATCH_BYTES;
             if flush || lines.len() - typed >= TYPED_TOGETHER {
                 self.type_lines(&mut lines, typed, &mut columns, &mut bad)?;
                 typed = lines.len();
@@ -214,52 +313,74 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
                 typed = 0;
                 self.compact();
             }
-            if step.is_none() {
-                return Ok(());
+            match step {
+                Some(Step::Lost(fault)) => return Err(self.lost(fault)),
+                None => return Ok(()),
+                _ => {}
             }
         }
     }
 
+    /// Goes past a stretch that is no record, and need not be text.
+    fn forget(&mut self, end: usize) {
+        self.buffer.get_mut(self.at..end).unwrap_or_default().fill(b' ');
+        self.at = end;
+    }
+
     /// Copies a bad record and blanks it, so that what stays in the buffer is text.
     fn bad_record(&mut self, start: usize, end: usize, code: &'static str) -> BadRecord {
-        let raw = self.buffer.get_mut(start..end).unwrap_or_default();
-        let kept = raw.get(..raw.len().min(if code == "too-long" { KEPT_BYTES } else { usize::MAX })).unwrap_or_default().to_vec();
+        let decoding = self.decoding;
+        let bytes = self.buffer.get_mut(start..end).unwrap_or_default();
+        let kept = bytes.get(..bytes.len().min(if code == "too-long" { KEPT_BYTES } else { usize::MAX })).unwrap_or_default();
         let mut codes = vec![code];
-        if code != "invalid-utf8" && code != "too-long" && std::str::from_utf8(&kept).is_err() {
-            codes.push("invalid-utf8");
+        if code != decoding.code() && code != "too-long" && !decoding.is_text(kept) {
+            codes.push(decoding.code());
         }
-        raw.fill(b' ');
-        BadRecord { number: self.number, codes, raw: kept }
+        let raw = decoding.raw(kept).into_owned();
+        bytes.fill(b' ');
+        BadRecord { number: self.number, codes, raw }
     }
 
     fn type_lines(&mut self, lines: &mut Vec<Line>, typed: usize, columns: &mut [Option<Typing>], bad: &mut Vec<BadRecord>) -> Result<()> {
         let Some(base) = lines.get(typed).map(|line| line.start) else { return Ok(()) };
         let end = self.at;
-        if self.buffer.get(base..end).is_none_or(|bytes| std::str::from_utf8(bytes).is_err()) {
+        let decoding = self.decoding;
+        if !self.buffer.get(base..end).is_some_and(|bytes| decoding.is_text(bytes)) {
             let fresh = lines.split_off(typed);
-            let keep: Vec<bool> = fresh.iter().map(|l| self.buffer.get(l.start..l.end).is_some_and(|b| std::str::from_utf8(b).is_ok())).collect();
+            let keep: Vec<bool> = fresh.iter().map(|l| self.buffer.get(l.start..l.end).is_some_and(|b| decoding.is_text(b))).collect();
             self.tokenizer.retain(&keep);
             for (line, keep) in fresh.into_iter().zip(keep) {
                 if keep {
                     lines.push(line);
                 } else {
-                    let record = self.bad_record(line.start, line.end, "invalid-utf8");
+                    let record = self.bad_record(line.start, line.end, decoding.code());
                     bad.push(BadRecord { number: line.number, ..record });
                 }
             }
             bad.sort_by_key(|b| b.number);
         }
-        let text = self.buffer.get(base..end).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        let bytes = self.buffer.get(base..end).unwrap_or_default();
+        let text = match decoding.table().filter(|_| !bytes.is_ascii()) {
+            Some(table) => {
+                table.decode(bytes, &mut self.decoded, &mut self.places);
+                Some(Text { text: &self.decoded, base, places: Some(&self.places) })
+            }
+            None => std::str::from_utf8(bytes).ok().map(|text| Text { text, base, places: None }),
+        };
         let text = text.ok_or_else(|| Failure::new(Culprit::Data, "internal", format!("{}: records overlap", self.file.label)).help("Report this as a bug"))?;
-        self.tokenizer.type_into(text, base, columns);
+        self.tokenizer.type_into(text, typed, columns);
         Ok(())
     }
 
-    fn flush(&self, lines: &[Line], columns: &mut [Option<Typing>], bad: &[BadRecord], emit: &mut Emit<'_>) -> Result<()> {
+    fn flush(&mut self, lines: &[Line], columns: &mut [Option<Typing>], bad: &[BadRecord], emit: &mut Emit<'_>) -> Result<()> {
         let columns: Vec<_> = columns.iter_mut().map(|c| c.as_mut().map(Typing::finish)).collect();
-        let raw = |rows: &[usize]| {
-            Ok(rows.iter().map(|row| Cow::Borrowed(lines.get(*row).and_then(|l| self.buffer.get(l.start..l.end)).unwrap_or_default())).collect())
-        };
+        emit.rows_with_added_fields += self.tokenizer.rows_with_added_fields();
+        for (object, rows) in self.tokenizer.absent_objects() {
+            emit.absent_object(object, rows);
+        }
+        let (buffer, decoding) = (&self.buffer, self.decoding);
+        let line = |row: &usize| lines.get(*row).and_then(|l| buffer.get(l.start..l.end)).unwrap_or_default();
+        let raw = |rows: &[usize]| Ok(rows.iter().map(|row| decoding.raw(line(row))).collect());
         emit.batch(lines.len(), &columns, |row| lines.get(row).map_or(0, |l| l.number), raw, bad)
     }
 }

@@ -17,7 +17,7 @@ const KEY_BYTES: usize = 20;
 /// One row that breaks a rule about sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Which rule: [`SetPlan::rule_of`] says of which source.
+    /// Which group of the plan: it says of which source and rule.
     pub group: u32,
     /// File of that source.
     pub file: u32,

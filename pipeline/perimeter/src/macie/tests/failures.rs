@@ -34,6 +34,20 @@ fn a_long_wait_survives_a_bad_minute() {
     assert!(result.is_ok());
     let Some(result) = outcome(&script(1000)) else { return };
     assert_eq!(refusal(result).0, "macie-throttled");
+    // Four bad looks, a good one, four bad ones: each good look begins anew.
+    let mut second = error("DescribeClassificationJob", "InternalServerException", 500, Some(12));
+    second["after"] = json!(1);
+    let both = [error("DescribeClassificationJob", "InternalServerException", 500, Some(12)), second];
+    let Some(result) = outcome(&json!({"statuses": ["RUNNING", "COMPLETE"], "errors": both})) else { return };
+    assert!(result.is_ok());
+}
+
+#[test]
+fn a_finding_that_is_listed_has_to_be_there() {
+    let script = json!({"findings": [about(KEY, json!({"data": [cpf(1, json!({}))]})), about("in/tx-2.csv", json!({}))], "gone": [KEY]});
+    let Some(result) = outcome(&script) else { return };
+    let (code, exit, _) = refusal(result);
+    assert_eq!((code, exit), ("macie-unavailable", 3), "one that nobody resolves is worse than none");
 }
 
 #[test]
@@ -136,7 +150,10 @@ fn damaged_results_are_refused_without_quoting_them() {
     };
     let valid = run_import(&server, &tx(), &[file("raw", KEY, ETAG)], &["0123abcd"], |_| {}).unwrap();
     assert_eq!(valid.objects[0].status, ObjectStatus::Complete);
+    let valid_end = json!({"classificationDetails": {"result": {"status": {}}}, "resourcesAffected": {"s3Object": {"key": KEY}}});
+    let endless = gzip(&format!("{}{valid_end}", " ".repeat(1 << 20)));
     for bytes in [
+        endless,
         good[..good.len() / 2].to_vec(),
         b"no gzip".to_vec(),
         gzip("{\"cpf\": \"39053344705\"}\n"),
@@ -148,9 +165,13 @@ fn damaged_results_are_refused_without_quoting_them() {
         assert_eq!((code, exit), ("macie-results-damaged", 3));
         assert!(!text.contains("39053344705"));
     }
-    // Blank lines and several gzip members are fine; a line of another job says nothing about this one.
+    // Blank lines and several gzip members are fine.
     let mut both = gzip("\n \n");
     both.extend(good);
     std::fs::write(&object, both).unwrap();
     assert_eq!(run_import(&server, &tx(), &[file("raw", KEY, ETAG)], &["0123abcd"], |_| {}).unwrap().objects[0].status, ObjectStatus::Complete);
+    // A line of another job says nothing about this one.
+    let other = json!({"classificationDetails": {"jobId": "another", "result": {"status": {"code": "COMPLETE"}}}, "resourcesAffected": {"s3Bucket": {"name": "raw"}, "s3Object": {"key": KEY, "eTag": ETAG}}});
+    std::fs::write(&object, gzip(&other.to_string())).unwrap();
+    assert_eq!(run_import(&server, &tx(), &[file("raw", KEY, ETAG)], &["0123abcd"], |_| {}).unwrap().objects[0].status, ObjectStatus::NotScanned);
 }

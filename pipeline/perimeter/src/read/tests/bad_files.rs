@@ -25,6 +25,7 @@ fn refused(name: &str, bytes: impl AsRef<[u8]>) -> (&'static str, u8, String) {
     (code, exit, message)
 }
 
+/// B14 among them: a column twice.
 #[test]
 fn headers_that_do_not_fit_the_contract() {
     assert_eq!(refused("in.csv", "").0, "empty-file");
@@ -84,7 +85,7 @@ fn files_of_another_format() {
     assert_eq!((code, exit), ("format-mismatch", 2));
     let path = bench.write("in.parquet", "cpf,name\n1,2\n3,4\n");
     assert_eq!(refusal(bench.read(&source(&path, Format::Parquet, vec![column("cpf", DataType::String)]))).0, "format-mismatch");
-    assert_eq!(refused("in.csv.bz2", "BZh9").0, "unsupported-compression");
+    assert_eq!(refused("in.csv.lz4", "\x04\x22").0, "unsupported-compression");
 }
 
 #[test]
@@ -102,6 +103,7 @@ fn nothing_there() {
     assert_eq!(refusal(bench.read(&elsewhere)).0, "unknown-scheme");
 }
 
+/// B31: all members of gzip and zstd; bzip2 and xz below.
 #[test]
 fn compressed_files_are_read_to_their_very_end() {
     let bench = Bench::new();
@@ -165,4 +167,107 @@ fn partition_values_that_a_wildcard_found_are_not_shown() {
     let source = csv_source(&bench.folder.path().join("dt=2026/*/in.csv"), &["a"]);
     let (_, _, message) = refusal(bench.read(&source));
     assert!(message.contains("dt=2026/cpf=*/in.csv") && !message.contains("529"), "{message}");
+}
+
+fn bz2(text: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn xz(text: &[u8]) -> Vec<u8> {
+    let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 1);
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// B31: several streams of each kind, empty ones among them, and what may stand behind the last.
+#[test]
+fn streams_of_every_kind_follow_each_other() {
+    let bench = Bench::new();
+    let texts = ["\u{feff}cpf,name\n1,a\n2,", "", "b\n3,c\n"];
+    let skippable = |bytes: &[u8]| [&[0x5a, 0x2a, 0x4d, 0x18][..], &u32::try_from(bytes.len()).unwrap().to_le_bytes(), bytes].concat();
+    let kinds: [(&str, fn(&[u8]) -> Vec<u8>, Option<&[u8]>); 4] =
+        [("in.csv.gz", gzip, Some(&[0; 700])), ("in.csv.zst", zstandard, None), ("in.csv.bz2", bz2, None), ("in.csv.xz", xz, Some(&[0; 8]))];
+    for (name, compress, padding) in kinds {
+        let streams: Vec<Vec<u8>> = texts.iter().map(|text| compress(text.as_bytes())).collect();
+        let whole = streams.concat();
+        let path = bench.write(name, &whole);
+        let source = csv_source(&path, &["cpf", "name"]);
+        let (out, tally) = bench.read(&source).unwrap();
+        assert_eq!(out.cells(), [["1", "a"], ["2", "b"], ["3", "c"]], "{name}");
+        assert_eq!(tally.bytes_read, whole.len() as u64);
+        // Padding that the format knows, and nothing behind that.
+        if let Some(padding) = padding {
+            bench.write(name, [&whole, padding].concat());
+            assert_eq!(bench.read(&source).unwrap().0.rows.len(), 3, "{name}");
+            bench.write(name, [&whole[..], padding, b"x"].concat());
+            let (code, exit, _) = refusal(bench.read(&source));
+            assert!(matches!(code, "corrupt-input" | "truncated-input") && exit == 1, "{name} {code}");
+        }
+        for behind in [&b"garbage"[..], b"x", b"1,2\n", &[0; 7]] {
+            bench.write(name, [&whole, behind].concat());
+            match bench.read(&source) {
+                Ok(_) => assert!(name.ends_with("gz") && behind[0] == 0, "{name} {behind:?}"),
+                Err(error) => assert!(matches!(refusal::<()>(Err(error)), ("corrupt-input" | "truncated-input", 1, _)), "{name} {behind:?}"),
+            }
+        }
+        // Cut anywhere but between streams: exit 1, and never rows that are taken for all.
+        let ends = [streams[0].len(), streams[0].len() + streams[1].len()];
+        for end in (1..whole.len()).filter(|end| !ends.contains(end)) {
+            bench.write(name, &whole[..end]);
+            let (code, exit, message) = refusal(bench.read(&source));
+            assert!(matches!(code, "truncated-input" | "corrupt-input") && exit == 1 && message.contains(name), "{name} {end} {code}");
+        }
+        // A byte changed anywhere is noticed, or changes nothing.
+        for at in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0x10;
+            bench.write(name, &flipped);
+            if let Ok((again, _)) = bench.read(&source) {
+                assert_eq!(again.rows, out.rows, "{name} {at}");
+            }
+        }
+    }
+    let first = zstandard(texts[0].as_bytes());
+    let path = bench.write("in.csv.zst", [skippable(b"x"), first, skippable(b""), zstandard(texts[2].as_bytes()), skippable(&[7; 300])].concat());
+    assert_eq!(bench.read(&csv_source(&path, &["cpf", "name"])).unwrap().0.rows.len(), 3);
+}
+
+#[test]
+fn decompression_takes_no_more_memory_than_it_may() {
+    let bench = Bench::new();
+    // A window of 2^28 bytes in a frame of some kilobytes, and a dictionary of 1 GiB.
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.long_distance_matching(true).unwrap();
+    encoder.window_log(28).unwrap();
+    encoder.write_all(b"a,b\n").unwrap();
+    (0..1000).for_each(|i| writeln!(encoder, "{i},x").unwrap());
+    let zst = encoder.finish().unwrap();
+    // The size of the dictionary stands in the block's header; a small file with a small one is made to claim it.
+    let small = xz(b"a,b\n1,x\n");
+    let claim = claiming(&small);
+    for (name, bytes) in [("in.csv.zst", zst), ("in.csv.xz", claim)] {
+        let path = bench.write(name, bytes);
+        let (code, exit, message) = refusal(bench.read(&csv_source(&path, &["a", "b"])));
+        assert_eq!((code, exit), ("decompression-limit", 1), "{name}: {message}");
+    }
+    // A bomb streams through: 64 MiB of blank lines in some kilobytes.
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(b"a,b\n1,2\n").unwrap();
+    (0..64).for_each(|_| encoder.write_all(&vec![b'\n'; 1 << 20]).unwrap());
+    let path = bench.write("in.csv.gz", encoder.finish().unwrap());
+    assert_eq!(bench.read(&csv_source(&path, &["a", "b"])).unwrap().1.rows_read, 1);
+}
+
+/// An xz file whose first block claims a dictionary of 1 GiB (the format's section 5.3.1: one byte of the LZMA2 filter's properties), with the right checksum.
+fn claiming(file: &[u8]) -> Vec<u8> {
+    let mut file = file.to_vec();
+    let header = 12..12 + (usize::from(file[12]) + 1) * 4;
+    let filter = header.start + file[header.clone()].windows(2).position(|pair| pair == [0x21, 1]).unwrap();
+    file[filter + 2] = 36;
+    let mut crc = flate2::Crc::new();
+    crc.update(&file[header.start..header.end - 4]);
+    file[header.end - 4..header.end].copy_from_slice(&crc.sum().to_le_bytes());
+    file
 }

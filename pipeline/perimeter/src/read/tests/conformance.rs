@@ -32,8 +32,8 @@ fn any_csv(bench: &Bench, path: &Path) -> Source {
     let mut options = csv_options();
     options.header = false;
     let file = bench.stores.list(&source.uri).unwrap().remove(0);
-    let width = super::super::decompress::open(&bench.stores, &file, &Part::Whole).ok().map_or(1, |opened| {
-        let mut blocks = Blocks::new(Csv::new(&options, None), &file, opened.bytes, 0);
+    let width = super::super::decompress::open_text(&bench.stores, &file, &Part::Whole, options.text.encoding).ok().map_or(1, |opened| {
+        let mut blocks = Blocks::new(Csv::new(&options, None, opened.decoding.table()), &file, opened, 0);
         loop {
             match blocks.step() {
                 Ok(Some(Step::Record { .. })) => return blocks.tokenizer.cells(blocks.buffer()).count(),

@@ -1,29 +1,9 @@
-use super::super::csv::Csv;
-use super::super::text::{Blocks, MAX_RECORD_BYTES, typings};
+use super::super::text::MAX_RECORD_BYTES;
 use super::*;
 use ::proptest::prelude::*;
 use perimeter_contract::schema::{DateFormat, Zone};
 
-/// Reads the same bytes in blocks of `block` bytes.
-fn in_blocks(bench: &Bench, source: &Source, bytes: &[u8], block: usize, batch_rows: usize) -> (Out, UnitTally) {
-    let Format::Csv(options) = &source.format else { panic!() };
-    let file = bench.stores.list(&source.uri).unwrap().remove(0);
-    let files = [file];
-    let width = source.schema.columns.len();
-    let projection: Vec<usize> = (0..width).collect();
-    let ingest = Ingest { stores: &bench.stores, source, files: &files, projection: &projection, batch_rows };
-    let mut out = Out::default();
-    let mut emit = Emit::new(&ingest, &files[0], &mut out).unwrap();
-    let columns = typings(&ingest, &emit, &options.text);
-    let mut blocks = Blocks::new(Csv::new(options, Some(width)), &files[0], Box::new(std::io::Cursor::new(bytes.to_vec())), 0);
-    blocks.block_bytes = block;
-    blocks.tokenizer.columns = projection.clone();
-    blocks.ingest(&ingest, &mut emit, columns).unwrap();
-    let tally = emit.finish();
-    out.batches.clear();
-    (out, tally)
-}
-
+/// B18.
 #[test]
 fn quoted_and_bare_empty_and_null_markers_are_four_things() {
     let bench = Bench::new();
@@ -45,6 +25,7 @@ fn columns_follow_the_header_and_come_out_as_wanted() {
     assert_eq!((none.batches, tally.rows_read), (vec![1], 1), "rows without columns still count");
 }
 
+/// B13; the marks of other encodings: `text::byte_order_marks_agree_with_the_job_or_are_refused`.
 #[test]
 fn a_byte_order_mark_is_no_part_of_the_first_name() {
     let bench = Bench::new();
@@ -56,6 +37,7 @@ fn a_byte_order_mark_is_no_part_of_the_first_name() {
     assert_eq!(bench.read(&source).unwrap().0.cells(), [["1", "Alice"]]);
 }
 
+/// B12.
 #[test]
 fn blank_lines_are_no_records_whatever_the_delimiter() {
     let bench = Bench::new();
@@ -111,6 +93,7 @@ fn many_open_quotes_are_read_in_linear_time() {
     assert_eq!((out.rows.len(), out.rejected.len()), (0, 200_000));
 }
 
+/// B11.
 #[test]
 fn long_cells_and_records_that_are_too_long() {
     let bench = Bench::new();
@@ -133,6 +116,7 @@ fn long_cells_and_records_that_are_too_long() {
     }
 }
 
+/// B05, B06: a declared format holds, whatever the neighbours hold and whatever characters it has.
 #[test]
 fn typed_cells() {
     let bench = Bench::new();
@@ -152,6 +136,7 @@ fn typed_cells() {
     assert_eq!(tally.rejections, BTreeMap::from([("tx.on.type".into(), 1), ("tx.at.type".into(), 1), ("tx.amount.type".into(), 1)]));
 }
 
+/// B02.
 #[test]
 fn a_bad_date_takes_nothing_from_its_neighbours() {
     let bench = Bench::new();
@@ -185,11 +170,11 @@ fn blocks_and_batches_change_nothing() {
     source.schema.columns.push(column("n", DataType::Int32));
     let text =
         b"\r\n1,\"a\"\"b\",3\r\n\"\",,x\n\xff,y,1\n\"q\nr\",\"s\r\n\",5\r\r\n\"torn,x\n7,\"\xc3\xa9\",8\n1,2\n\"a\"b,1,2\n\"a\"\"\"\"\",\"\",0009\n\"end";
-    let whole = in_blocks(&bench, &source, text, 1 << 20, 8192);
+    let whole = bench.in_blocks(&source, text, 1 << 20, 8192).unwrap();
     assert_eq!(whole.0.rows.len() + whole.0.rejected.len(), 10);
     for block in 1..=text.len() {
         for batch_rows in [1, 2, 3, 1000] {
-            assert_eq!(in_blocks(&bench, &source, text, block, batch_rows), whole, "block {block} batch {batch_rows}");
+            assert_eq!(bench.in_blocks(&source, text, block, batch_rows).unwrap(), whole, "block {block} batch {batch_rows}");
         }
     }
 }
@@ -201,10 +186,86 @@ fn cut_anywhere_nothing_is_lost() {
     let source = csv_source(&path, &["a", "b"]);
     let text = "1,\"two\nlines\"\n\"x\"\"y\",3\nlast,é";
     for end in 0..=text.len() {
-        let (out, _) = in_blocks(&bench, &source, &text.as_bytes()[..end], 7, 2);
+        let (out, _) = bench.in_blocks(&source, &text.as_bytes()[..end], 7, 2).unwrap();
         let bytes: usize =
             out.rejected.iter().map(|(_, _, raw)| raw.len()).sum::<usize>() + out.rows.iter().flatten().flatten().map(String::len).sum::<usize>();
         assert!(end == 0 || bytes > 0, "{end}");
+    }
+}
+
+fn read_as(names: &[&str], options: CsvOptions, bytes: impl AsRef<[u8]>) -> Out {
+    let bench = Bench::new();
+    let path = bench.write("in.csv", bytes);
+    bench.read(&Source { format: Format::Csv(options), ..csv_source(&path, names) }).unwrap().0
+}
+
+#[test]
+fn without_a_quote_every_byte_is_the_cells() {
+    let options = CsvOptions { quote: None, ..csv_options() };
+    let out = read_as(&["a", "b"], options, "a,b\n\"x,y\"\n5\" pipe,\"\"\n\"1\n2\",3\n");
+    assert_eq!(out.cells(), [["\"x", "y\""], ["5\" pipe", "\"\""], ["2\"", "3"]]);
+    assert_eq!(out.codes(), [(3, "ragged".into())]);
+}
+
+#[test]
+fn an_escape_makes_the_next_character_the_cells() {
+    let options = || CsvOptions { escape: Some(b'\\'), ..csv_options() };
+    let out = read_as(&["a", "b"], options(), "a,b\n\"x\\\"y\",\"\\\\\"\n\"\\n\\\n\\,\",\"\\é\"\nbare\\,\"\"\n");
+    assert_eq!(out.cells(), [["x\"y", "\\"], ["n\n,", "é"], ["bare\\", ""]]);
+    // Quotes are not doubled then, and an escape escapes the quote that would have closed.
+    let out = read_as(&["a", "b"], options(), "a,b\n\"x\"\"y\",1\n\"x\\\",2\n3,4\n");
+    assert_eq!((out.cells(), out.codes()), (vec![vec!["3", "4"]], vec![(1, "torn-quote".into()), (2, "torn-quote".into())]));
+    // The quote as its own escape is the rule without one.
+    let doubled = CsvOptions { escape: Some(b'"'), ..csv_options() };
+    assert_eq!(read_as(&["a", "b"], doubled, "a,b\n\"x\"\"y\",1\n").cells(), [["x\"y", "1"]]);
+}
+
+#[test]
+fn comments_are_no_records_where_a_record_could_start() {
+    let options = || CsvOptions { comment: Some(b'#'), ..csv_options() };
+    let long = "c".repeat(3 * MAX_RECORD_BYTES);
+    let text = format!("# first, \"open\na,b\n#\n1,#2\r\n# \"not a quote\r\n\"#3\",\"4\n#5\"\n#{long}\n 6,7\n#last");
+    let out = read_as(&["a", "b"], options(), &text);
+    assert_eq!(out.cells(), [["1", "#2"], ["#3", "4\n#5"], [" 6", "7"]]);
+    assert!(out.rejected.is_empty());
+    // Their bytes need not be text, and record numbers do not count them.
+    let out = read_as(&["a", "b"], options(), b"a,b\n#\xff\n1,2\n#\xfe\n3\n\xff,1\n#\xff\n4,5\n".as_slice());
+    assert_eq!((out.cells(), out.codes()), (vec![vec!["1", "2"], vec!["4", "5"]], vec![(2, "ragged".into()), (3, "invalid-utf8".into())]));
+}
+
+#[test]
+fn special_characters_are_all_different() {
+    let bench = Bench::new();
+    let path = bench.write("in.csv", "a\n1\n");
+    for options in [
+        CsvOptions { delimiter: b'"', ..csv_options() },
+        CsvOptions { delimiter: b'\n', ..csv_options() },
+        CsvOptions { quote: Some(0xe9), ..csv_options() },
+        CsvOptions { escape: Some(b','), ..csv_options() },
+        CsvOptions { comment: Some(b'"'), ..csv_options() },
+        CsvOptions { comment: Some(b'\\'), escape: Some(b'\\'), ..csv_options() },
+    ] {
+        let shown = format!("{options:?}");
+        assert_eq!(refusal(bench.read(&Source { format: Format::Csv(options), ..csv_source(&path, &["a"]) })).0, "unusable-delimiter", "{shown}");
+    }
+}
+
+#[test]
+fn added_columns_pass_when_the_job_says_so() {
+    let bench = Bench::new();
+    let path = bench.write("in.csv", "x,b,,a,\n1,2,3,4,5\n6,7\n");
+    let mut source = csv_source(&path, &["a", "b"]);
+    assert_eq!(refusal(bench.read(&source)).0, "duplicate-column", "two columns without a name");
+    source.drift = Drift::AllowAdded;
+    let planned = plan_source(&bench.stores, 0, &source).unwrap();
+    assert_eq!(planned.added, ["", "x"]);
+    let (out, _) = bench.read(&source).unwrap();
+    assert_eq!(out.cells()[0], ["4", "2"]);
+    assert_eq!(out.codes()[0], (2, "ragged".into()));
+    // Twice is twice, missing is missing, and what is no header is not let pass.
+    for (header, code) in [("a,b,a", "duplicate-column"), ("a,x", "missing-column"), ("x,y", "header-missing")] {
+        bench.write("in.csv", format!("{header}\n1,2,3\n"));
+        assert_eq!(refusal(bench.read(&source)).0, code, "{header}");
     }
 }
 
@@ -220,7 +281,7 @@ proptest! {
         let end = if crlf { "\r\n" } else { "\n" };
         let cell = |c: &Option<String>| c.as_ref().map_or_else(String::new, |c| format!("\"{}\"", c.replace('"', "\"\"")));
         let text: String = table.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>().join(",") + end).collect();
-        let (out, _) = in_blocks(&bench, &source, text.as_bytes(), block, 7);
+        let (out, _) = bench.in_blocks(&source, text.as_bytes(), block, 7).unwrap();
         prop_assert_eq!(out.rows, table);
         prop_assert!(out.rejected.is_empty());
     }
@@ -231,12 +292,40 @@ proptest! {
         let bench = Bench::new();
         let path = bench.write("in.csv", "x");
         let source = csv_source(&path, &["a", "b"]);
-        let whole = in_blocks(&bench, &source, &bytes, 1 << 20, 8192);
+        let whole = bench.in_blocks(&source, &bytes, 1 << 20, 8192).unwrap();
         prop_assert_eq!(whole.1.rows_read, (whole.0.rows.len() + whole.0.rejected.len()) as u64);
-        prop_assert_eq!(in_blocks(&bench, &source, &bytes, block, 3), whole.clone());
+        prop_assert_eq!(bench.in_blocks(&source, &bytes, block, 3).unwrap(), whole.clone());
         // Nothing vanishes: each byte that is no delimiter, quote or line end is in a row or a reject.
         let letters = |b: &[u8]| b.iter().filter(|b| !b",\"\n\r".contains(b)).count();
         let kept = whole.0.rows.iter().flatten().flatten().map(|c| letters(c.as_bytes())).sum::<usize>() + whole.0.rejected.iter().map(|(_, _, raw)| letters(raw)).sum::<usize>();
         prop_assert_eq!(kept, letters(&bytes));
     }
+}
+
+/// B07: digits beyond 64 bits are kept as text or decimal, and are no integer.
+#[test]
+fn b07_long_integers_keep_their_digits_or_are_rejected_by_name() {
+    let bench = Bench::new();
+    let long = "1".repeat(90);
+    let path = bench.write("in.csv", format!("Id,Num,Dec\n1,{long},99999999999999999999999999999999999999\n2,9223372036854775808,9223372036854775808\n"));
+    let mut source = csv_source(&path, &[]);
+    source.schema.columns = vec![column("Id", DataType::Int64), column("Num", DataType::String), column("Dec", DataType::Decimal { precision: 38, scale: 0 })];
+    let (out, _) = bench.read(&source).unwrap();
+    assert_eq!(out.cells(), [["1", &long, "99999999999999999999999999999999999999"], ["2", "9223372036854775808", "9223372036854775808"]]);
+    source.schema.columns[1].data_type = DataType::Int64;
+    assert_eq!(bench.read(&source).unwrap().0.codes(), [(1, "Num.type".into()), (2, "Num.type".into())]);
+}
+
+/// B20: an offset is read, and a wall clock only where the contract says which zone it is of.
+#[test]
+fn b20_offsets_are_read_and_naive_times_need_a_zone() {
+    let bench = Bench::new();
+    let path = bench.write("in.csv", "t\n2023-03-10T10:00:00-03:00\n2023-03-10T10:00:00\n2023-03-10T13:00:00Z\n");
+    let mut source = csv_source(&path, &[]);
+    let at = |default| vec![column("t", DataType::Timestamp { format: DateFormat::iso_timestamp(), zone: Zone::Utc { default } })];
+    source.schema.columns = at(None);
+    let (out, _) = bench.read(&source).unwrap();
+    assert_eq!((out.cells(), out.codes()), (vec![vec!["2023-03-10T13:00:00Z"]; 2], vec![(2, "t.type".into())]));
+    source.schema.columns = at(Some(chrono_tz::America::Sao_Paulo));
+    assert_eq!(bench.read(&source).unwrap().0.cells(), [["2023-03-10T13:00:00Z"]; 3]);
 }

@@ -195,6 +195,7 @@ fn other_types_are_refused_before_anything_is_read() {
     }
 }
 
+/// B27: pandas wrote milliseconds and an Arrow schema that says nanoseconds.
 #[test]
 fn an_embedded_arrow_schema_is_not_believed() {
     // Nanoseconds in the Arrow schema, milliseconds in the column.
@@ -232,6 +233,7 @@ fn a_file_without_rows_is_a_file() {
     assert_eq!((out.rows.len(), tally.rows_read), (0, 0));
 }
 
+/// B30, and all of the kind: damage anywhere is an error that names the file. The file of the report itself is in [`super::columnar_suites`].
 #[test]
 fn a_damaged_file_is_damaged_wherever_it_is() {
     let bench = Bench::new();
@@ -298,5 +300,25 @@ fn text_that_is_no_text_costs_its_row() {
         assert_eq!(out.cells(), [["ok", "1"], ["∅", "3"], ["é", "4"]]);
         assert_eq!(out.codes(), [(2, "t.type".into())]);
         assert_eq!(out.rejected[0].2, br#"{"t":"fffe","n":2}"#);
+    }
+}
+
+/// Sibling of B27: what the two schemas of a file say about where a column stands.
+#[test]
+fn a_group_without_fields_moves_no_column() {
+    let schema = ::parquet::schema::parser::parse_message_type("message m { required group e { } required int64 a; required int64 b; }").unwrap();
+    let mut writer = ::parquet::file::writer::SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    for value in [1, 2] {
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<::parquet::data_type::Int64Type>().write_batch(&[value], None, None).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    let bench = Bench::new();
+    let path = bench.write("in.parquet", writer.into_inner().unwrap());
+    let source = source(&path, Format::Parquet, vec![column("a", DataType::Int64), column("b", DataType::Int64)]);
+    for (projection, cells) in [(vec![0, 1], vec!["1", "2"]), (vec![1], vec!["2"]), (vec![0], vec!["1"])] {
+        assert_eq!(bench.read_with(&source, &projection, 10).unwrap().0.cells(), [cells]);
     }
 }

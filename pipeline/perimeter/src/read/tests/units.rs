@@ -1,19 +1,4 @@
-use super::super::csv::Csv;
-use super::super::csv_plan::cut;
-use super::super::text::Blocks;
 use super::*;
-
-/// Cuts a csv file every `unit_bytes`.
-fn cut_csv(bench: &Bench, source: &Source, unit_bytes: u64) -> (Vec<InputFile>, Vec<Unit>) {
-    let Format::Csv(options) = &source.format else { panic!() };
-    let files = bench.stores.list(&source.uri).unwrap();
-    let input = bench.stores.reader(&files[0]).unwrap();
-    let mut blocks = Blocks::new(Csv::new(options, Some(source.schema.columns.len())), &files[0], input, 0);
-    super::super::csv::pass_header(&mut blocks).unwrap();
-    let parts = cut(&mut blocks, files[0].size_bytes, unit_bytes).unwrap();
-    let units = parts.into_iter().map(|part| Unit { source: 0, file: 0, part }).collect();
-    (files, units)
-}
 
 #[test]
 fn however_a_file_is_cut_it_holds_the_same() {
@@ -33,7 +18,7 @@ fn however_a_file_is_cut_it_holds_the_same() {
     let (whole, tally) = bench.read(&source).unwrap();
     assert_eq!(tally.rows_read, 200);
     for unit_bytes in [1, 2, 10, 33, 100, 1000, 1 << 30] {
-        let (files, units) = cut_csv(&bench, &source, unit_bytes);
+        let (files, units) = bench.cut(&source, unit_bytes);
         assert_eq!(units.len() > 1, unit_bytes < 1 << 20);
         let (out, cut_tally) = bench.read_units(&source, &files, &units, &[0, 1], 8192).unwrap();
         assert_eq!((&out.rows, &out.rejected), (&whole.rows, &whole.rejected), "{unit_bytes}");
