@@ -143,10 +143,9 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    fn source(&self, format: Format, schema: Schema) -> Source {
+    fn source(&self, format: Format, schema: Schema, drift: Drift) -> Source {
         let uri = Uri(self.files.first().map(|file| file.label.clone()).unwrap_or_default());
-        // What is not proposed is not missed.
-        Source { name: self.name.to_owned(), uri, format, schema, drift: Drift::AllowAdded, span: perimeter_contract::Span::default() }
+        Source { name: self.name.to_owned(), uri, format, schema, drift, span: perimeter_contract::Span::default() }
     }
 
     /// Whether the first line names columns is guessed, then held against what follows.
@@ -189,7 +188,7 @@ impl Draft<'_> {
             Format::Json(options) => options.text.encoding,
             _ => Encoding::Utf8,
         };
-        let source = self.source(format.clone(), Schema::new(self.name, Vec::new()));
+        let source = self.source(format.clone(), Schema::new(self.name, Vec::new()), Drift::Refuse);
         let mut tree = json::Tree::new(1 << 18);
         let (left, stopped) = (Cell::new(self.rows), Cell::new(false));
         let mut take = |record: &[u8]| {
@@ -210,7 +209,7 @@ impl Draft<'_> {
 
     /// Reads columns as they are found.
     fn columns(&self, format: &Format, text: bool, seen: &mut Seen, lens: &mut Lens) -> Result<()> {
-        let source = self.source(format.clone(), leaf::schema(self.name, &seen.leaves));
+        let source = self.source(format.clone(), leaf::schema(self.name, &seen.leaves), Drift::AllowAdded);
         let (left, stopped) = (Cell::new(self.rows), Cell::new(false));
         let leaves = &mut seen.leaves;
         self.read(&source, &left, &stopped, &mut |batch, rows| leaf::observe(batch, rows, text, leaves, lens), &mut |_| {})?;
@@ -259,7 +258,7 @@ impl Draft<'_> {
             let format = with_reading(&format, &reading);
             let page = self.page(&seen, &format, &reading, &tried, hidden, &unreadable);
             let schema = loaded(&page)?;
-            let source = self.source(format, schema);
+            let source = self.source(format, schema, if seen.unread.is_empty() { Drift::Refuse } else { Drift::AllowAdded });
             let (left, stopped) = (Cell::new(self.rows), Cell::new(false));
             let codes = self.read(&source, &left, &stopped, &mut |_, _| {}, &mut |_| {})?;
             let mut changed = false;
