@@ -8,6 +8,7 @@ mod keys;
 mod progress;
 mod render;
 mod reveal;
+mod schema;
 
 pub use arguments::Cli;
 

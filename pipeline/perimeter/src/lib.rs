@@ -42,6 +42,7 @@ pub mod check;
 pub mod cli;
 pub mod engine;
 pub mod error;
+pub mod infer;
 pub mod keys;
 pub mod macie;
 pub mod plan;

@@ -34,6 +34,7 @@ mod emit;
 mod encoding;
 mod fixed_width;
 mod fixed_width_plan;
+mod head;
 mod json;
 mod json_array;
 mod json_plan;
@@ -43,6 +44,8 @@ mod parquet_footer;
 mod partitions;
 mod rows;
 mod text;
+
+pub(crate) use head::{fields, head};
 
 pub use crate::check::arrow_schema;
 pub use crate::store::InputFile;

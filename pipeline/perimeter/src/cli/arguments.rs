@@ -1,6 +1,7 @@
 //! Arguments as typed, and as usable.
 use crate::engine::Limits;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use perimeter_contract::job::Encoding;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -212,6 +213,85 @@ pub(super) enum Schema {
         /// Which file
         kind: FileKind,
     },
+    /// Propose a contract for files that have none; shows names, types and counts, never a value
+    #[command(after_help = INFER)]
+    Infer(Infer),
+    /// Say what a change of a contract means for those who read the data; exit 1 when something breaks
+    Diff {
+        /// The contract as it was
+        old: PathBuf,
+        /// The contract as it would be
+        new: PathBuf,
+    },
+}
+
+const INFER: &str = "The contract goes to stdout. It has been tried on the same records; what a person must decide is marked `decide:`. A first line that looks \
+like data is not shown: columns are then taken by position.";
+
+#[derive(Debug, Args)]
+pub(super) struct Infer {
+    /// Paths or s3:// uris, patterns allowed: files with the same columns
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<String>,
+    /// The contract's name [default: the first file's]
+    #[arg(long, value_name = "NAME")]
+    pub(super) name: Option<String>,
+    /// What the files are [default: what their bytes and names say]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(super) format: Option<crate::infer::FormatName>,
+    /// csv: the character between cells [default: the one that fits]
+    #[arg(long, value_parser = ascii, value_name = "CHAR")]
+    pub(super) delimiter: Option<u8>,
+    /// csv: the character around cells, or `none`
+    #[arg(long, default_value = "\"", value_parser = quote, value_name = "CHAR")]
+    pub(super) quote: Quote,
+    /// csv: the character in front of lines that are no records
+    #[arg(long, value_parser = ascii, value_name = "CHAR")]
+    pub(super) comment: Option<u8>,
+    /// csv: whether the first line names the columns [default: unless it looks like data]
+    #[arg(long, value_enum, value_name = "YES|NO")]
+    pub(super) header: Option<Answer>,
+    /// Of text: utf-8, utf-16, utf-16le, utf-16be, latin-1, cp1252, cp850 [default: utf-8, or what a byte order mark says]
+    #[arg(long, value_parser = encoding, value_name = "NAME")]
+    pub(super) encoding: Option<Encoding>,
+    /// Look at so many records, from the start
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
+    pub(super) rows: u64,
+}
+
+/// `"`, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Quote(pub(super) Option<u8>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Answer {
+    Yes,
+    No,
+}
+
+fn ascii(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" | b"tab" => Ok(b'\t'),
+        [byte] if byte.is_ascii() => Ok(*byte),
+        _ => Err("one ASCII character; `tab` for the tabulator".to_owned()),
+    }
+}
+
+fn quote(text: &str) -> Result<Quote, String> {
+    if text == "none" { Ok(Quote(None)) } else { ascii(text).map(|byte| Quote(Some(byte))) }
+}
+
+fn encoding(text: &str) -> Result<Encoding, String> {
+    Ok(match text.to_ascii_lowercase().as_str() {
+        "utf-8" | "utf8" => Encoding::Utf8,
+        "utf-16" | "utf16" => Encoding::Utf16,
+        "utf-16le" => Encoding::Utf16Le,
+        "utf-16be" => Encoding::Utf16Be,
+        "latin-1" | "latin1" | "iso-8859-1" => Encoding::Latin1,
+        "cp1252" | "windows-1252" => Encoding::Windows1252,
+        "cp850" => Encoding::Cp850,
+        _ => return Err("one of utf-8, utf-16, utf-16le, utf-16be, latin-1, cp1252, cp850".to_owned()),
+    })
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -46,6 +46,8 @@ pub(super) fn execute(cli: Cli, runtime: &Runtime) -> Done {
             Command::Reveal(asked) => reveal::execute(&global, asked).await,
             Command::Quarantine(Quarantine::Show { job, file, raw }) => show_quarantine(&global, &job, &file, raw).await,
             Command::Schema(Schema::Json { kind }) => schema(kind),
+            Command::Schema(Schema::Infer(asked)) => super::schema::infer(&global, asked).await,
+            Command::Schema(Schema::Diff { old, new }) => super::schema::diff(&global, &old, &new),
         }
     })
 }

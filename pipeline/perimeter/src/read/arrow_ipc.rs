@@ -45,6 +45,14 @@ pub(super) fn plan(stores: &Stores, source: &Source, partitions: &Partitions, fi
     }
 }
 
+/// The file's columns.
+pub(super) fn fields(stores: &Stores, file: &InputFile) -> Result<Fields> {
+    Ok(match Opened::open(stores, file)? {
+        Opened::File(opened) => opened.schema.fields().clone(),
+        Opened::Stream(stream) => stream.schema.fields().clone(),
+    })
+}
+
 /// Reads one unit.
 pub(super) fn ingest(ingest: &Ingest<'_>, partitions: &Partitions, file: &InputFile, part: &Part, emit: &mut Emit<'_>) -> Result<()> {
     let in_path = |column| partitions.has(column);

@@ -44,6 +44,11 @@ pub(super) fn plan(stores: &Stores, source: &Source, partitions: &Partitions, fi
     Ok(PlannedFile { parts, added: layout.added })
 }
 
+/// The file's columns.
+pub(super) fn fields(stores: &Stores, file: &InputFile) -> Result<Fields> {
+    Ok(Opened::open(stores, file, &Part::Whole)?.fields)
+}
+
 /// Reads one unit.
 pub(super) fn ingest(ingest: &Ingest<'_>, partitions: &Partitions, file: &InputFile, part: &Part, emit: &mut Emit<'_>) -> Result<()> {
     let mut opened = Opened::open(ingest.stores, file, part)?;

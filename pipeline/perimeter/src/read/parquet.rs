@@ -9,7 +9,7 @@ use super::partitions::Partitions;
 use super::{Ingest, InputFile, Part, PlannedFile, UNIT_BYTES, corrupt, decompress, truncated};
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::store::{Ranges, Stores};
-use arrow::datatypes::{DataType as ArrowType, Field, Schema as ArrowSchema, TimeUnit};
+use arrow::datatypes::{DataType as ArrowType, Field, Fields, Schema as ArrowSchema, TimeUnit};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
@@ -70,36 +70,50 @@ struct Opened {
     layout: Layout,
 }
 
+/// The file's columns.
+pub(super) fn fields(stores: &Stores, file: &InputFile) -> Result<Fields> {
+    Ok(footer(stores, file)?.1.schema().fields().clone())
+}
+
+fn options() -> ArrowReaderOptions {
+    ArrowReaderOptions::new().with_skip_arrow_metadata(true)
+}
+
+/// Where the pages are, and what the footer says.
+fn footer(stores: &Stores, file: &InputFile) -> Result<(Pages, ArrowReaderMetadata)> {
+    let ranges = stores.ranges(file)?;
+    let size = ranges.size_bytes();
+    if size == 0 {
+        return Err(decompress::empty(file));
+    }
+    let magic = ranges.read(0..size.min(4))?;
+    if magic.as_ref() == b"PARE" || (size >= 4 && ranges.read(size - 4..size)?.as_ref() == b"PARE") {
+        let message = format!("{} has an encrypted footer", file.label);
+        return Err(Failure::new(Culprit::File, "unsupported-encryption", message).help("Decrypt it where its keys are").into());
+    }
+    if magic.as_ref() != b"PAR1" {
+        let message = format!("{} is not a Parquet file", file.label);
+        return Err(Failure::new(Culprit::File, "format-mismatch", message).help("Set the source's `format` to what the file is").into());
+    }
+    if size < 12 || ranges.read(size - 4..size)?.as_ref() != b"PAR1" {
+        let message = format!("{} is cut off: it has no footer", file.label);
+        return Err(Failure { message, ..truncated(file) }.into());
+    }
+    let length = ranges.read(size - 8..size - 4)?.first_chunk::<4>().map_or(0, |length| u64::from(u32::from_le_bytes(*length)));
+    if let Some(start) = (size - 8).checked_sub(length)
+        && is_encrypted(&ranges.read(start..size - 8)?)
+    {
+        let message = format!("{} has encrypted columns", file.label);
+        return Err(Failure::new(Culprit::File, "unsupported-encryption", message).help("Decrypt it where its keys are").into());
+    }
+    let pages = Pages { inner: Arc::new(Inner { ranges, failure: Mutex::new(None), windows: Mutex::default() }), taken: Arc::default() };
+    let metadata = ArrowReaderMetadata::load(&pages, options()).map_err(|_| pages.failure(file))?;
+    Ok((pages, metadata))
+}
+
 impl Opened {
     fn open(stores: &Stores, source: &Source, partitions: &Partitions, file: &InputFile) -> Result<Self> {
-        let ranges = stores.ranges(file)?;
-        let size = ranges.size_bytes();
-        if size == 0 {
-            return Err(decompress::empty(file));
-        }
-        let magic = ranges.read(0..size.min(4))?;
-        if magic.as_ref() == b"PARE" || (size >= 4 && ranges.read(size - 4..size)?.as_ref() == b"PARE") {
-            let message = format!("{} has an encrypted footer", file.label);
-            return Err(Failure::new(Culprit::File, "unsupported-encryption", message).help("Decrypt it where its keys are").into());
-        }
-        if magic.as_ref() != b"PAR1" {
-            let message = format!("{} is not a Parquet file", file.label);
-            return Err(Failure::new(Culprit::File, "format-mismatch", message).help("Set the source's `format` to what the file is").into());
-        }
-        if size < 12 || ranges.read(size - 4..size)?.as_ref() != b"PAR1" {
-            let message = format!("{} is cut off: it has no footer", file.label);
-            return Err(Failure { message, ..truncated(file) }.into());
-        }
-        let length = ranges.read(size - 8..size - 4)?.first_chunk::<4>().map_or(0, |length| u64::from(u32::from_le_bytes(*length)));
-        if let Some(start) = (size - 8).checked_sub(length)
-            && is_encrypted(&ranges.read(start..size - 8)?)
-        {
-            let message = format!("{} has encrypted columns", file.label);
-            return Err(Failure::new(Culprit::File, "unsupported-encryption", message).help("Decrypt it where its keys are").into());
-        }
-        let pages = Pages { inner: Arc::new(Inner { ranges, failure: Mutex::new(None), windows: Mutex::default() }), taken: Arc::default() };
-        let options = || ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let mut metadata = ArrowReaderMetadata::load(&pages, options()).map_err(|_| pages.failure(file))?;
+        let (pages, mut metadata) = footer(stores, file)?;
         let layout = Layout::of(source, file, metadata.schema().fields(), &|column| partitions.has(column))?;
         if let Some(column) = nested_int96(&metadata) {
             let message = format!("{}: `{column}` is an INT96 timestamp inside an object or array, which is not read", file.label);

@@ -1,0 +1,33 @@
+//! `perimeter schema infer` and `perimeter schema diff`.
+use super::arguments::{Answer, Global, Infer};
+use super::commands::{Done, Ended, blocking, result, result_json, say, uri};
+use crate::infer::{self, Request};
+use crate::run::Services;
+use serde_json::json;
+use std::path::Path;
+
+pub(super) async fn infer(global: &Global, asked: Infer) -> Done {
+    let services = Services::new(global.limits());
+    let request = Request {
+        files: asked.files.iter().map(|file| uri(file)).collect::<Result<_, Ended>>()?,
+        name: asked.name,
+        format: asked.format,
+        delimiter: asked.delimiter,
+        quote: asked.quote.0,
+        comment: asked.comment,
+        header: asked.header.map(|answer| answer == Answer::Yes),
+        encoding: asked.encoding,
+        rows: asked.rows,
+    };
+    let proposal = blocking(move || infer::propose(&services.stores, &request)).await?;
+    if global.json {
+        return result_json(&json!({"contract": proposal.yaml, "source": proposal.source_line, "rows": proposal.rows, "unreadable": proposal.unreadable}));
+    }
+    let unreadable: u64 = proposal.unreadable.values().sum();
+    say(&format!("looked at {} records, {unreadable} of them unreadable\n", proposal.rows));
+    result(&proposal.yaml)
+}
+
+pub(super) fn diff(_: &Global, _: &Path, _: &Path) -> Done {
+    todo!()
+}

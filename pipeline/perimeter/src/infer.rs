@@ -1,0 +1,500 @@
+//! A first contract for files that nobody has described yet.
+//!
+//! | need | call |
+//! |---|---|
+//! | a contract that fits these files, with comments on what a person must decide | [`propose`] |
+//!
+//! The files are read by the readers of *read*, every cell as text; types are found by elimination over all values that are read (numbers by separators, dates by
+//! a list of patterns), semantic types by the detectors of `perimeter_detect`. What leaves is a contract: names, types and counts, never a value. A first line
+//! that looks like data is taken for data and not shown; columns are then called `column_1`, … and taken by position.
+//!
+//! Before it is handed out, the proposal is tried: loaded as any contract, and the same records checked against it. A column whose values are none of the type
+//! after all becomes text.
+mod decide;
+mod formats;
+mod json;
+mod leaf;
+mod meaning;
+mod number;
+mod profile;
+mod sniff;
+mod write;
+
+pub use sniff::FormatName;
+
+use crate::check::sets::{Observe, Observed};
+use crate::error::{Culprit, Failure, Result};
+use crate::read::{self, Accept, Ingest, InputFile, Part, Rejected, Unit, UnitRules};
+use crate::store::Stores;
+use arrow::array::RecordBatch;
+use decide::{Reading, Tried};
+use leaf::Leaf;
+use number::{PREFIXES, STYLES};
+use perimeter_contract::job::{CsvOptions, Drift, Encoding, Format, JsonOptions, Source, TextOptions, Uri};
+use perimeter_contract::schema::Schema;
+use perimeter_detect::{Detector, DetectorOptions, Findings};
+use profile::{Lens, NULL_MARKERS};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use write::{Line, Page, grouped, quoted};
+
+/// What is asked; whatever is `None` is found out.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Files of one kind, with the same columns; patterns are allowed.
+    pub files: Vec<Uri>,
+    /// The contract's name, by default from the first file's.
+    pub name: Option<String>,
+    /// How they are read.
+    pub format: Option<FormatName>,
+    /// csv: between cells.
+    pub delimiter: Option<u8>,
+    /// csv: around cells; `None`: nothing.
+    pub quote: Option<u8>,
+    /// csv: in front of lines that are no records.
+    pub comment: Option<u8>,
+    /// csv: whether the first line names the columns.
+    pub header: Option<bool>,
+    /// Of text.
+    pub encoding: Option<Encoding>,
+    /// Records to look at; the rest is not read.
+    pub rows: u64,
+}
+
+/// A contract to begin with.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// The contract file.
+    pub yaml: String,
+    /// How a job reads the files with it.
+    pub source: Source,
+    /// The same as a line of a job file.
+    pub source_line: String,
+    /// Records looked at.
+    pub rows: u64,
+    /// Of them those that no contract makes readable, by code.
+    pub unreadable: BTreeMap<String, u64>,
+}
+
+/// Distinct values that are remembered, over all columns.
+const DISTINCT: usize = 8 << 20;
+
+/// Reads the files and proposes a contract.
+///
+/// # Errors
+/// As [`read::plan_units`] and [`read::ingest_unit`]; exit 2 when the encoding must be given, or columns have no names or one name twice.
+pub fn propose(stores: &Stores, request: &Request) -> Result<Proposal> {
+    let mut files = Vec::new();
+    for uri in &request.files {
+        files.extend(stores.list(uri)?);
+    }
+    let Some(first) = files.first() else {
+        return Err(mistake("input-not-found", "there is no file to look at", "Name one file or more").into());
+    };
+    let head = read::head(stores, first, sniff::HEAD_BYTES)?;
+    let mut lens = Lens {
+        detector: Detector::new(&DetectorOptions::default()).map_err(|_| mistake("internal", "the detectors cannot be made", "Report this as a bug"))?,
+        findings: Findings::new(),
+    };
+    let name = request.name.clone().unwrap_or_else(|| stem(&first.label));
+    let format = request.format.unwrap_or_else(|| sniff::format(&head, &first.uri));
+    let encoding = request.encoding.or_else(|| sniff::marked(&head)).unwrap_or_default();
+    let text = TextOptions { encoding, ..TextOptions::default() };
+    let draft = Draft { stores, files: &files, name: &name, rows: request.rows };
+    let (seen, format, hidden) = match format {
+        FormatName::Csv => draft.csv(request, &head, text, &mut lens)?,
+        FormatName::Json => {
+            let array = head.iter().find(|b| !b.is_ascii_whitespace() && !matches!(b, 0xef | 0xbb | 0xbf | 0xff | 0xfe | 0)) == Some(&b'[');
+            let format = Format::Json(JsonOptions { array, text });
+            (draft.json(&format, &mut lens)?, format, false)
+        }
+        other => {
+            let format = match other {
+                FormatName::Parquet => Format::Parquet,
+                FormatName::Arrow => Format::Arrow,
+                _ => Format::Avro,
+            };
+            let (leaves, unread) = leaf::leaves(&read::fields(stores, &format, first)?, DISTINCT);
+            let mut seen = Seen { leaves, unread, ..Seen::default() };
+            draft.columns(&format, false, &mut seen, &mut lens)?;
+            (seen, format, false)
+        }
+    };
+    draft.propose(seen, format, hidden)
+}
+
+/// What has been seen of the files.
+#[derive(Default)]
+struct Seen {
+    leaves: Vec<Leaf>,
+    /// Names of what no contract can read.
+    unread: Vec<String>,
+    rows: u64,
+    /// Whether there is more.
+    stopped: bool,
+}
+
+struct Draft<'a> {
+    stores: &'a Stores,
+    files: &'a [InputFile],
+    name: &'a str,
+    rows: u64,
+}
+
+impl Draft<'_> {
+    fn source(&self, format: Format, schema: Schema, drift: Drift) -> Source {
+        let uri = Uri(self.files.first().map(|file| file.label.clone()).unwrap_or_default());
+        Source { name: self.name.to_owned(), uri, format, schema, drift, span: perimeter_contract::Span::default() }
+    }
+
+    /// Whether the first line names columns is guessed, then held against what follows.
+    fn csv(&self, request: &Request, head: &[u8], text: TextOptions, lens: &mut Lens) -> Result<(Seen, Format, bool)> {
+        let label = self.files.first().map(|file| file.label.as_str()).unwrap_or_default();
+        let decoded = sniff::decode(head, text.encoding).ok_or_else(|| {
+            let message = format!("{label} is not {}", encoding_name(text.encoding));
+            let help = "Say what it is: --encoding latin-1, cp1252, cp850 or utf-16; the bytes alone do not tell the first three apart";
+            mistake("encoding-unknown", &message, help)
+        })?;
+        let whole = (head.len() as u64) < sniff::HEAD_BYTES;
+        let layout = sniff::layout(&decoded, whole, request.delimiter, request.quote, request.comment)
+            .ok_or_else(|| mistake("empty-input", &format!("{label} has no record"), "Name a file with records"))?;
+        let options =
+            |header| CsvOptions { delimiter: layout.delimiter, quote: request.quote, escape: None, comment: request.comment, header, text: text.clone() };
+        let width = layout.width;
+        let most_distinct = (DISTINCT / width.max(1)).clamp(10_000, 1 << 20);
+        let header = request.header.unwrap_or(!layout.starts_with_data);
+        if header {
+            usable_names(&layout.first, label)?;
+            let leaves = layout.first.iter().map(|name| Leaf::new(vec![name.clone()], None, most_distinct)).collect();
+            let mut seen = Seen { leaves, ..Seen::default() };
+            let format = Format::Csv(options(true));
+            self.columns(&format, true, &mut seen, lens)?;
+            let again = |(leaf, name): (&Leaf, &String)| leaf.profile.has(name);
+            if request.header.is_some() || !seen.leaves.iter().zip(&layout.first).any(again) {
+                return Ok((seen, format, false));
+            }
+        }
+        let leaves = (1..=width).map(|number| Leaf::new(vec![format!("column_{number}")], None, most_distinct)).collect();
+        let mut seen = Seen { leaves, ..Seen::default() };
+        let format = Format::Csv(options(false));
+        self.columns(&format, true, &mut seen, lens)?;
+        Ok((seen, format, request.header.is_none()))
+    }
+
+    /// Reads records against a contract without columns: each of them comes back whole.
+    fn json(&self, format: &Format, lens: &mut Lens) -> Result<Seen> {
+        let encoding = match format {
+            Format::Json(options) => options.text.encoding,
+            _ => Encoding::Utf8,
+        };
+        let source = self.source(format.clone(), Schema::new(self.name, Vec::new()), Drift::Refuse);
+        let mut tree = json::Tree::new(1 << 18);
+        let (left, stopped) = (Cell::new(self.rows), Cell::new(false));
+        let mut take = |record: &[u8]| {
+            let decoded;
+            let bytes = match encoding {
+                Encoding::Utf8 => record,
+                other => {
+                    decoded = sniff::decode(record, other).unwrap_or_default();
+                    decoded.as_bytes()
+                }
+            };
+            tree.record(bytes, lens);
+        };
+        self.read(&source, &left, &stopped, &mut |_, _| {}, &mut take)?;
+        tree.finish();
+        Ok(Seen { rows: self.rows - left.get(), leaves: tree.leaves, unread: tree.unread, stopped: stopped.get() })
+    }
+
+    /// Reads columns as they are found.
+    fn columns(&self, format: &Format, text: bool, seen: &mut Seen, lens: &mut Lens) -> Result<()> {
+        let source = self.source(format.clone(), leaf::schema(self.name, &seen.leaves), Drift::AllowAdded);
+        let (left, stopped) = (Cell::new(self.rows), Cell::new(false));
+        let leaves = &mut seen.leaves;
+        self.read(&source, &left, &stopped, &mut |batch, rows| leaf::observe(batch, rows, text, leaves, lens), &mut |_| {})?;
+        (seen.rows, seen.stopped) = (self.rows - left.get(), stopped.get());
+        Ok(())
+    }
+
+    /// Reads file after file, until there are enough records.
+    fn read(
+        &self,
+        source: &Source,
+        left: &Cell<u64>,
+        stopped: &Cell<bool>,
+        batch: &mut dyn FnMut(&RecordBatch, usize),
+        rejected: &mut dyn FnMut(&[u8]),
+    ) -> Result<BTreeMap<String, u64>> {
+        let projection: Vec<usize> = (0..source.schema.columns.len()).collect();
+        let mut codes = BTreeMap::new();
+        for file in 0..self.files.len() {
+            if left.get() == 0 {
+                stopped.set(true);
+                break;
+            }
+            let ingest = Ingest { stores: self.stores, source, files: self.files, projection: &projection, batch_rows: 8192 };
+            let mut enough = Enough { left, stopped };
+            let mut taking = Taking { left, stopped, batch, rejected, codes: &mut codes };
+            let rules = UnitRules { observer: Some(&mut enough), ..UnitRules::default() };
+            match read::ingest_unit_with(&ingest, &Unit { source: 0, file, part: Part::Whole }, rules, &mut taking) {
+                Err(_) if stopped.get() => break,
+                done => done.map(|_| ())?,
+            }
+        }
+        Ok(codes)
+    }
+
+    /// Decides, tries, and decides again where that shows something.
+    fn propose(&self, seen: Seen, format: Format, hidden: bool) -> Result<Proposal> {
+        let json = matches!(format, Format::Json(_));
+        if seen.leaves.is_empty() {
+            return Err(mistake("nothing-readable", "no record of the files has a value that can be read", "Look at the format and its options").into());
+        }
+        let reading = decide::reading(&seen.leaves, json);
+        let mut tried = vec![Tried::default(); seen.leaves.len()];
+        let mut unreadable = BTreeMap::new();
+        loop {
+            let format = with_reading(&format, &reading);
+            let page = self.page(&seen, &format, &reading, &tried, hidden, &unreadable);
+            let schema = loaded(&page)?;
+            let source = self.source(format, schema, if seen.unread.is_empty() { Drift::Refuse } else { Drift::AllowAdded });
+            let (left, stopped) = (Cell::new(self.rows), Cell::new(false));
+            let codes = self.read(&source, &left, &stopped, &mut |_, _| {}, &mut |_| {})?;
+            let mut changed = false;
+            for (leaf, tried) in seen.leaves.iter().zip(&mut tried) {
+                let broken = |rule: &str| codes.contains_key(&format!("{}.{rule}", leaf.name()));
+                let before = (tried.text_after_all, tried.optional);
+                tried.text_after_all |= broken("type") || broken("ambiguous-time");
+                tried.optional |= broken("required") || broken("item-required");
+                changed |= before != (tried.text_after_all, tried.optional);
+            }
+            if !changed && codes == unreadable {
+                let source_line = self.source_line(&seen, &source.format);
+                return Ok(Proposal { yaml: page, source, source_line, rows: self.rows - left.get(), unreadable });
+            }
+            // Codes of columns are said once nothing more can be done about them.
+            unreadable = codes.into_iter().filter(|(code, _)| !changed || !code.contains('.')).collect();
+        }
+    }
+
+    fn page(&self, seen: &Seen, format: &Format, reading: &Reading, tried: &[Tried], hidden: bool, unreadable: &BTreeMap<String, u64>) -> String {
+        let json = matches!(format, Format::Json(_));
+        let mut lines = Vec::new();
+        for (leaf, tried) in seen.leaves.iter().zip(tried) {
+            let proposed = decide::decide(leaf, reading, json, !seen.stopped, *tried);
+            let nulls = decide::marked_nulls(&leaf.profile, reading) + leaf.profile.nulls;
+            lines.push(Line { leaf, proposed, nulls });
+        }
+        let label = self.files.first().map(|file| file.label.as_str()).unwrap_or_default();
+        let more = if self.files.len() > 1 { format!(" and {} more files", self.files.len() - 1) } else { String::new() };
+        let mut comments = vec![
+            format!("Proposed from {}{more}. A starting point: what a person must decide is marked `decide:`.", label.replace(['\n', '\r'], " ")),
+            if seen.stopped {
+                format!("Looked at: the first {} records. Others may differ, so nothing is `required` yet.", grouped(seen.rows))
+            } else {
+                format!("Looked at: all {} records.", grouped(seen.rows))
+            },
+        ];
+        if !unreadable.is_empty() {
+            let codes: Vec<String> = unreadable.iter().map(|(code, count)| format!("{code} {}", grouped(*count))).collect();
+            comments.push(format!("decide: records that cannot be read, whatever the contract says: {}", codes.join(", ")));
+        }
+        if hidden {
+            comments
+                .push("decide: the first line looks like data, so it is not shown and columns are taken by position. With a header: --header yes".to_owned());
+        }
+        if !seen.unread.is_empty() {
+            comments.push(format!(
+                "decide: not read, because no contract can say what they are: {}",
+                seen.unread.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
+            ));
+        }
+        comments.push(format!("In the job:  {}", self.source_line(seen, format)));
+        Page { name: self.name, comments, lines }.text()
+    }
+}
+
+impl Draft<'_> {
+    fn source_line(&self, seen: &Seen, format: &Format) -> String {
+        let label = self.files.first().map(|file| file.label.as_str()).unwrap_or_default();
+        format!("{}: {}", quoted(self.name), source_line(label, self.name, format, !seen.unread.is_empty()))
+    }
+}
+
+/// A name that a contract can have, once.
+fn usable_names(names: &[String], label: &str) -> Result<()> {
+    for (at, name) in names.iter().enumerate() {
+        if name.trim().is_empty() || name.chars().any(char::is_control) {
+            let message = format!("{label}: column {} of the header has no name", at + 1);
+            return Err(mistake("unnamed-column", &message, "Name it in the file: a contract goes by names. --header no takes the first line for data").into());
+        }
+        if let Some(before) = names.iter().take(at).position(|other| other == name) {
+            let message = format!("{label}: columns {} and {} of the header have one name", before + 1, at + 1);
+            return Err(mistake("duplicate-column", &message, "Rename one of them in the file. --header no takes the first line for data").into());
+        }
+    }
+    Ok(())
+}
+
+fn mistake(code: &'static str, message: &str, help: &str) -> Failure {
+    Failure::new(Culprit::File, code, message).help(help)
+}
+
+/// The name of a file up to its first point, in characters of a name.
+fn stem(label: &str) -> String {
+    let file = label.rsplit('/').next().unwrap_or_default();
+    let stem = file.split('.').find(|part| !part.is_empty()).unwrap_or("source");
+    let name: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("t_{name}") }
+}
+
+fn with_reading(format: &Format, reading: &Reading) -> Format {
+    let mut format = format.clone();
+    let text = match &mut format {
+        Format::Csv(options) => &mut options.text,
+        Format::Json(options) => &mut options.text,
+        _ => return format,
+    };
+    let style = STYLES.get(reading.style).copied().unwrap_or(STYLES[0]);
+    text.decimal_separator = style.decimal;
+    text.thousands_separator = style.thousands.map(char::from);
+    text.number_prefix = reading.prefix.and_then(|prefix| PREFIXES.get(prefix)).map(|prefix| (*prefix).to_owned());
+    text.null_markers = reading.markers.iter().filter_map(|marker| NULL_MARKERS.get(*marker)).map(|marker| (*marker).to_owned()).collect();
+    format
+}
+
+/// The contract as a job would load it.
+fn loaded(yaml: &str) -> Result<Schema> {
+    let folder = tempfile::tempdir().map_err(|error| Failure::new(Culprit::Outside, "io-error", "no temporary folder can be made").because(error))?;
+    let path = folder.path().join("proposed.odcs.yaml");
+    std::fs::write(&path, yaml).map_err(|error| Failure::new(Culprit::Outside, "io-error", "the proposal cannot be tried").because(error))?;
+    Ok(perimeter_contract::load_schema(&path)?.0)
+}
+
+fn encoding_name(encoding: Encoding) -> &'static str {
+    match encoding {
+        Encoding::Utf8 => "utf-8",
+        Encoding::Utf16 => "utf-16",
+        Encoding::Utf16Le => "utf-16le",
+        Encoding::Utf16Be => "utf-16be",
+        Encoding::Latin1 => "latin-1",
+        Encoding::Windows1252 => "cp1252",
+        Encoding::Cp850 => "cp850",
+    }
+}
+
+/// One entry of a job's `sources`.
+fn source_line(label: &str, name: &str, format: &Format, added: bool) -> String {
+    let character = |byte: u8| serde_json::Value::from(char::from(byte).to_string()).to_string();
+    let mut options = Vec::new();
+    let text = match format {
+        Format::Csv(csv) => {
+            if csv.delimiter != b',' {
+                options.push(format!("delimiter: {}", character(csv.delimiter)));
+            }
+            match csv.quote {
+                Some(b'"') => {}
+                Some(quote) => options.push(format!("quote: {}", character(quote))),
+                None => options.push("quote: none".to_owned()),
+            }
+            if let Some(comment) = csv.comment {
+                options.push(format!("comment: {}", character(comment)));
+            }
+            if !csv.header {
+                options.push("header: false".to_owned());
+            }
+            Some(&csv.text)
+        }
+        Format::Json(json) => {
+            if json.array {
+                options.push("layout: array".to_owned());
+            }
+            Some(&json.text)
+        }
+        _ => None,
+    };
+    if let Some(text) = text {
+        if text.encoding != Encoding::Utf8 {
+            options.push(format!("encoding: {}", encoding_name(text.encoding)));
+        }
+        if let Some(prefix) = &text.number_prefix {
+            options.push(format!("decimalPrefix: {}", serde_json::Value::from(prefix.as_str())));
+        }
+        if text.decimal_separator != b'.' {
+            options.push(format!("decimalSeparator: {}", character(text.decimal_separator)));
+        }
+        if let Some(separator) = text.thousands_separator {
+            options.push(format!("thousandsSeparator: {}", serde_json::Value::from(separator.to_string())));
+        }
+        if !text.null_markers.is_empty() {
+            options.push(format!("nullMarkers: {}", serde_json::Value::from(text.null_markers.clone())));
+        }
+    }
+    let options = if options.is_empty() { String::new() } else { format!(", options: {{{}}}", options.join(", ")) };
+    let drift = if added { ", drift: allowAdded" } else { "" };
+    let kind = match format {
+        Format::Csv(_) => "csv",
+        Format::Json(_) => "json",
+        Format::Parquet => "parquet",
+        Format::Arrow => "arrow",
+        Format::Avro => "avro",
+        Format::FixedWidth(_) => "fixedWidth",
+    };
+    format!("{{uri: {}, format: {kind}, schema: {name}.odcs.yaml{drift}{options}}}", serde_json::Value::from(label))
+}
+
+/// Ends the reading of a unit when there are enough records.
+struct Enough<'a> {
+    left: &'a Cell<u64>,
+    stopped: &'a Cell<bool>,
+}
+
+fn enough() -> crate::error::Error {
+    Failure::new(Culprit::File, "enough-records", "as many records as were asked for have been read").into()
+}
+
+impl Observe for Enough<'_> {
+    fn batch(&mut self, _: &Observed<'_>) -> Result<()> {
+        if self.left.get() > 0 {
+            return Ok(());
+        }
+        self.stopped.set(true);
+        Err(enough())
+    }
+}
+
+struct Taking<'a> {
+    left: &'a Cell<u64>,
+    stopped: &'a Cell<bool>,
+    batch: &'a mut dyn FnMut(&RecordBatch, usize),
+    rejected: &'a mut dyn FnMut(&[u8]),
+    codes: &'a mut BTreeMap<String, u64>,
+}
+
+impl Accept for Taking<'_> {
+    fn batch(&mut self, batch: RecordBatch) -> ControlFlow<()> {
+        let rows = batch.num_rows().min(usize::try_from(self.left.get()).unwrap_or(usize::MAX));
+        self.left.set(self.left.get() - rows as u64);
+        // There is more, though not wanted.
+        self.stopped.set(self.stopped.get() || rows < batch.num_rows());
+        (self.batch)(&batch, rows);
+        ControlFlow::Continue(())
+    }
+
+    fn rejected(&mut self, record: &Rejected<'_>) -> Result<()> {
+        if self.left.get() == 0 {
+            self.stopped.set(true);
+            return Err(enough());
+        }
+        self.left.set(self.left.get() - 1);
+        for code in record.codes {
+            *self.codes.entry((*code).to_owned()).or_default() += 1;
+        }
+        (self.rejected)(&record.raw);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

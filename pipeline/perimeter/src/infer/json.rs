@@ -1,0 +1,207 @@
+//! Records of JSON: names, nesting and what the values are, in the order in which they are met.
+use super::leaf::Leaf;
+use super::profile::Lens;
+use serde::de::IgnoredAny;
+use std::collections::HashMap;
+
+/// All that the records of JSON files have.
+#[derive(Default)]
+pub(super) struct Tree {
+    pub(super) leaves: Vec<Leaf>,
+    index: HashMap<(Vec<String>, Option<usize>), usize>,
+    pub(super) records: u64,
+    /// Arrays of arrays, and objects or arrays without anything in them: names.
+    pub(super) unread: Vec<String>,
+    most_distinct: usize,
+}
+
+impl Tree {
+    pub(super) fn new(most_distinct: usize) -> Self {
+        Self { most_distinct, ..Self::default() }
+    }
+
+    /// Takes one record; false: it is no object by RFC 8259.
+    pub(super) fn record(&mut self, bytes: &[u8], lens: &mut Lens) -> bool {
+        // What follows trusts the grammar; this checks it, with a bound on its depth.
+        let start = bytes.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(bytes.len());
+        if bytes.get(start) != Some(&b'{') || serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
+            return false;
+        }
+        self.records += 1;
+        let mut walk = Walk { bytes, at: start, tree: self, lens, path: Vec::new() };
+        walk.value(None).is_some()
+    }
+
+    /// Values that a record does not have are null.
+    pub(super) fn finish(&mut self) {
+        for leaf in &mut self.leaves {
+            if leaf.list_at.is_none() {
+                let seen = leaf.profile.values() + leaf.profile.kinds.nested + leaf.profile.nulls;
+                leaf.profile.null(self.records.saturating_sub(seen));
+                leaf.absent = leaf.profile.nulls;
+            }
+        }
+        self.unread.sort_unstable();
+        self.unread.dedup();
+        let leaves = &self.leaves;
+        self.unread.retain(|name| !leaves.iter().any(|leaf| leaf.name() == *name || leaf.name().starts_with(&format!("{name}."))));
+        // A value that has an object beside it is one or the other; both cannot be read.
+        let objects: Vec<Vec<String>> =
+            self.leaves.iter().flat_map(|leaf| (1..leaf.path.len()).map(|length| leaf.path.iter().take(length).cloned().collect())).collect();
+        for leaf in self.leaves.iter_mut().filter(|leaf| objects.contains(&leaf.path)) {
+            leaf.profile.kinds.nested += 1;
+        }
+        let mixed = |leaf: &Leaf| leaf.list_at.is_none() && leaf.profile.values() == 0 && leaf.profile.kinds.nested > 0;
+        self.leaves.retain(|leaf| !mixed(leaf));
+    }
+
+    fn leaf(&mut self, path: &[String], list_at: Option<usize>) -> Option<&mut Leaf> {
+        let key = (path.to_vec(), list_at);
+        let index = match self.index.get(&key) {
+            Some(index) => *index,
+            None => {
+                self.leaves.push(Leaf::new(key.0.clone(), list_at, self.most_distinct));
+                self.index.insert(key, self.leaves.len() - 1);
+                self.leaves.len() - 1
+            }
+        };
+        self.leaves.get_mut(index)
+    }
+}
+
+/// One record, whose grammar has been checked.
+struct Walk<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    tree: &'a mut Tree,
+    lens: &'a mut Lens,
+    path: Vec<String>,
+}
+
+impl Walk<'_> {
+    fn blank(&mut self) -> Option<u8> {
+        while self.bytes.get(self.at)?.is_ascii_whitespace() {
+            self.at += 1;
+        }
+        self.bytes.get(self.at).copied()
+    }
+
+    /// The characters of a string, undone.
+    fn string(&mut self) -> Option<String> {
+        let start = self.at;
+        self.at += 1;
+        loop {
+            match self.bytes.get(self.at)? {
+                b'\\' => self.at += 2,
+                b'"' => break,
+                _ => self.at += 1,
+            }
+        }
+        self.at += 1;
+        serde_json::from_slice(self.bytes.get(start..self.at)?).ok()
+    }
+
+    fn value(&mut self, list_at: Option<usize>) -> Option<()> {
+        match self.blank()? {
+            b'{' => self.object(list_at),
+            b'[' => self.array(list_at),
+            b'"' => {
+                let text = self.string()?;
+                let Self { tree, lens, path, .. } = self;
+                tree.leaf(path, list_at)?.profile.text(&text, lens);
+                Some(())
+            }
+            _ => {
+                let start = self.at;
+                while self.bytes.get(self.at).is_some_and(|b| !matches!(b, b',' | b']' | b'}') && !b.is_ascii_whitespace()) {
+                    self.at += 1;
+                }
+                let lexeme = std::str::from_utf8(self.bytes.get(start..self.at)?).ok()?;
+                let Self { tree, lens, path, .. } = self;
+                let profile = &mut tree.leaf(path, list_at)?.profile;
+                match lexeme {
+                    "null" => profile.null(1),
+                    "true" | "false" => profile.boolean(),
+                    number => profile.number(number, lens),
+                }
+                Some(())
+            }
+        }
+    }
+
+    fn object(&mut self, list_at: Option<usize>) -> Option<()> {
+        self.at += 1;
+        let mut empty = true;
+        loop {
+            match self.blank()? {
+                b'}' => break,
+                b',' => self.at += 1,
+                _ => {
+                    empty = false;
+                    let name = self.string()?;
+                    self.blank()?;
+                    self.at += 1;
+                    self.path.push(name);
+                    self.value(list_at)?;
+                    self.path.pop();
+                }
+            }
+        }
+        self.at += 1;
+        if empty && !self.path.is_empty() {
+            self.tree.unread.push(self.path.join("."));
+        }
+        Some(())
+    }
+
+    fn array(&mut self, list_at: Option<usize>) -> Option<()> {
+        self.at += 1;
+        let nested = list_at.is_some();
+        let (here, mut empty) = (self.path.len(), true);
+        loop {
+            match self.blank()? {
+                b']' => break,
+                b',' => self.at += 1,
+                _ => {
+                    empty = false;
+                    if nested {
+                        self.skip()?;
+                    } else {
+                        self.value(Some(here))?;
+                    }
+                }
+            }
+        }
+        self.at += 1;
+        if nested || empty {
+            self.tree.unread.push(self.path.join("."));
+        }
+        Some(())
+    }
+
+    /// Passes over a value.
+    fn skip(&mut self) -> Option<()> {
+        let mut depth = 0usize;
+        loop {
+            match self.blank()? {
+                b'"' => {
+                    self.string()?;
+                }
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                b'}' | b']' if depth == 0 => return Some(()),
+                b'}' | b']' => {
+                    depth -= 1;
+                    self.at += 1;
+                }
+                b',' if depth == 0 => return Some(()),
+                _ => self.at += 1,
+            }
+            if depth == 0 && matches!(self.blank()?, b',' | b']' | b'}') {
+                return Some(());
+            }
+        }
+    }
+}

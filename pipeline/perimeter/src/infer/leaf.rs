@@ -1,0 +1,135 @@
+//! The columns that are found: where each one stands, and what its file says about it.
+use super::profile::{Lens, Profile};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType as ArrowType, Fields};
+use perimeter_contract::schema::{Column, DataType, DateFormat, Schema, Zone};
+
+/// A value of the record, or an array of such values.
+pub(super) struct Leaf {
+    /// Names from the top of the record.
+    pub(super) path: Vec<String>,
+    /// How many of them lead to the array, for arrays.
+    pub(super) list_at: Option<usize>,
+    /// Of the values; of arrays, of what is inside.
+    pub(super) profile: Profile,
+    /// Records without it (arrays: without the array).
+    pub(super) absent: u64,
+    /// What the file says.
+    pub(super) declared: Option<DataType>,
+    /// Whether the file has bytes where text is proposed.
+    pub(super) bytes: bool,
+}
+
+impl Leaf {
+    pub(super) fn new(path: Vec<String>, list_at: Option<usize>, most_distinct: usize) -> Self {
+        let name = path.last().cloned().unwrap_or_default();
+        Self { path, list_at, profile: Profile::new(&name, most_distinct), absent: 0, declared: None, bytes: false }
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.path.join(".")
+    }
+
+    /// As a column of a contract, without rules.
+    pub(super) fn column(&self) -> Column {
+        let value = self.declared.clone().unwrap_or(DataType::String);
+        let data_type = if self.list_at.is_some() { DataType::List(Box::new(value)) } else { value };
+        Column { path: self.path.clone(), list_at: self.list_at, ..Column::new(self.name(), data_type) }
+    }
+}
+
+/// A contract over leaves.
+pub(super) fn schema(name: &str, leaves: &[Leaf]) -> Schema {
+    Schema::new(name, leaves.iter().map(Leaf::column).collect())
+}
+
+/// What a columnar file holds: leaves, and the names of what is not read.
+pub(super) fn leaves(fields: &Fields, most_distinct: usize) -> (Vec<Leaf>, Vec<String>) {
+    let (mut found, mut unread) = (Vec::new(), Vec::new());
+    within(fields, &mut Vec::new(), None, most_distinct, &mut found, &mut unread);
+    (found, unread)
+}
+
+fn within(fields: &Fields, path: &mut Vec<String>, list_at: Option<usize>, most_distinct: usize, found: &mut Vec<Leaf>, unread: &mut Vec<String>) {
+    for field in fields {
+        path.push(field.name().clone());
+        one(field.data_type(), path, list_at, most_distinct, found, unread);
+        path.pop();
+    }
+}
+
+fn one(data_type: &ArrowType, path: &mut Vec<String>, list_at: Option<usize>, most_distinct: usize, found: &mut Vec<Leaf>, unread: &mut Vec<String>) {
+    match data_type {
+        ArrowType::Struct(fields) => within(fields, path, list_at, most_distinct, found, unread),
+        ArrowType::List(item) | ArrowType::LargeList(item) | ArrowType::ListView(item) | ArrowType::LargeListView(item) | ArrowType::FixedSizeList(item, _)
+            if list_at.is_none() =>
+        {
+            one(item.data_type(), path, Some(path.len()), most_distinct, found, unread);
+        }
+        other => match declared(other) {
+            Some((data_type, bytes)) => {
+                let mut leaf = Leaf::new(path.clone(), list_at, most_distinct);
+                leaf.declared = Some(data_type);
+                leaf.bytes = bytes;
+                found.push(leaf);
+            }
+            None => unread.push(path.join(".")),
+        },
+    }
+}
+
+/// The contract's type for a type of Arrow, and whether it is text only by goodwill.
+fn declared(data_type: &ArrowType) -> Option<(DataType, bool)> {
+    use ArrowType as A;
+    let plain = match data_type {
+        A::Dictionary(_, values) => return declared(values),
+        A::RunEndEncoded(_, values) => return declared(values.data_type()),
+        A::Utf8 | A::LargeUtf8 | A::Utf8View => DataType::String,
+        A::Binary | A::LargeBinary | A::BinaryView => return Some((DataType::String, true)),
+        A::Int8 | A::Int16 | A::Int32 | A::UInt8 | A::UInt16 => DataType::Int32,
+        A::Int64 | A::UInt32 | A::UInt64 => DataType::Int64,
+        A::Float16 | A::Float32 | A::Float64 => DataType::Float64,
+        A::Decimal32(precision, scale) | A::Decimal64(precision, scale) | A::Decimal128(precision, scale) | A::Decimal256(precision, scale) => {
+            let (precision, scale) = ((*precision).min(38), u8::try_from(*scale).ok()?);
+            return (scale <= precision).then_some((DataType::Decimal { precision, scale }, false));
+        }
+        A::Boolean => DataType::Boolean,
+        A::Date32 | A::Date64 => DataType::Date { format: DateFormat::iso_date() },
+        A::Time32(_) | A::Time64(_) => DataType::Time { format: DateFormat { pattern: None, ..DateFormat::iso_date() } },
+        A::Timestamp(_, zone) => {
+            let zone = if zone.is_some() { Zone::Utc { default: None } } else { Zone::None };
+            DataType::Timestamp { format: DateFormat::iso_timestamp(), zone }
+        }
+        _ => return None,
+    };
+    Some((plain, false))
+}
+
+/// Shows a batch to the profiles; its columns are the leaves.
+pub(super) fn observe(batch: &RecordBatch, rows: usize, text: bool, leaves: &mut [Leaf], lens: &mut Lens) {
+    for (column, leaf) in batch.columns().iter().zip(leaves) {
+        let column = column.slice(0, rows.min(column.len()));
+        let values = match column.as_list_opt::<i32>() {
+            None => column,
+            Some(list) => {
+                leaf.absent += list.null_count() as u64;
+                let inside: Vec<ArrayRef> = list.iter().flatten().collect();
+                let parts: Vec<&dyn Array> = inside.iter().map(AsRef::as_ref).collect();
+                match arrow::compute::concat(&parts) {
+                    Ok(values) => values,
+                    Err(_) => continue,
+                }
+            }
+        };
+        leaf.profile.null(values.null_count() as u64);
+        if leaf.list_at.is_none() {
+            leaf.absent += values.null_count() as u64;
+        }
+        // The text of a value is what it means, never what is shown.
+        let Ok(cells) = cast(&values, &ArrowType::Utf8) else { continue };
+        for cell in cells.as_string::<i32>().iter().flatten() {
+            if text { leaf.profile.text(cell, lens) } else { leaf.profile.declared(cell, lens) }
+        }
+    }
+}

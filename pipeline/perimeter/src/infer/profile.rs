@@ -1,0 +1,183 @@
+//! What is known of a column after its values have passed: types that still fit, counts, lengths. No value is kept.
+use super::formats::PATTERNS;
+use super::number::Numbers;
+use foldhash::quality::FixedState;
+use hashbrown::HashSet;
+use perimeter_detect::{ColumnProfile, ColumnVerdict, Detector, Findings, ProfileOptions};
+use std::hash::BuildHasher;
+
+/// Cells that often stand for nothing.
+pub(super) const NULL_MARKERS: [&str; 20] =
+    ["", "?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "Null", "None", "none", "NaN", "nan", "NAN", "\\N", "-", "--", ".", "(null)", "Exempt"];
+
+/// What the values of JSON are; of other formats all are text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kinds {
+    pub(super) text: u64,
+    pub(super) number: u64,
+    pub(super) boolean: u64,
+    /// Objects and arrays where other records have plain values.
+    pub(super) nested: u64,
+}
+
+/// One column.
+pub(super) struct Profile {
+    pub(super) kinds: Kinds,
+    pub(super) nulls: u64,
+    /// Of [`NULL_MARKERS`]: how often each stands there.
+    pub(super) markers: [u64; NULL_MARKERS.len()],
+    pub(super) shortest: usize,
+    pub(super) longest: usize,
+    pub(super) numbers: Numbers,
+    /// All are `true` or `false`.
+    pub(super) booleans: bool,
+    /// One bit for each of [`PATTERNS`] that fits every value.
+    pub(super) patterns: u64,
+    /// By pattern: the first and last day.
+    days: Vec<(i32, i32)>,
+    pub(super) with_offset: u64,
+    distinct: HashSet<u64, FixedState>,
+    most_distinct: usize,
+    /// More values were distinct than are kept.
+    pub(super) overflowed: bool,
+    meaning: ColumnProfile,
+}
+
+/// Shared by all columns.
+pub(super) struct Lens {
+    pub(super) detector: Detector,
+    pub(super) findings: Findings,
+}
+
+impl Profile {
+    pub(super) fn new(name: &str, most_distinct: usize) -> Self {
+        Self {
+            kinds: Kinds::default(),
+            nulls: 0,
+            markers: [0; NULL_MARKERS.len()],
+            shortest: usize::MAX,
+            longest: 0,
+            numbers: Numbers::default(),
+            booleans: true,
+            patterns: u64::MAX.checked_shr(64u32.saturating_sub(u32::try_from(PATTERNS.len()).unwrap_or(64))).unwrap_or(0),
+            days: vec![(i32::MAX, i32::MIN); PATTERNS.len()],
+            with_offset: 0,
+            distinct: HashSet::default(),
+            most_distinct,
+            overflowed: false,
+            meaning: ColumnProfile::new(name, ProfileOptions::default()),
+        }
+    }
+
+    /// Nothing.
+    pub(super) fn null(&mut self, count: u64) {
+        self.nulls = self.nulls.saturating_add(count);
+        self.meaning.observe_nulls(count);
+    }
+
+    /// Text, of any format.
+    pub(super) fn text(&mut self, cell: &str, lens: &mut Lens) {
+        self.kinds.text += 1;
+        if let Some(marker) = NULL_MARKERS.iter().position(|marker| *marker == cell) {
+            self.markers[marker] += 1;
+            return;
+        }
+        self.value(cell, lens);
+        let Some(new) = self.first_time(cell) else { return };
+        if !new {
+            return;
+        }
+        self.booleans = self.booleans && (cell.eq_ignore_ascii_case("true") || cell.eq_ignore_ascii_case("false"));
+        if !self.numbers.is_dead() {
+            self.numbers.see(cell);
+        }
+        let mut left = self.patterns;
+        while left != 0 {
+            let index = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let (Some(pattern), Some(range)) = (PATTERNS.get(index), self.days.get_mut(index)) else { continue };
+            match pattern.days(cell) {
+                Some(day) => *range = (range.0.min(day), range.1.max(day)),
+                None => self.patterns &= !(1 << index),
+            }
+        }
+    }
+
+    /// A number of JSON, as it is written.
+    pub(super) fn number(&mut self, lexeme: &str, lens: &mut Lens) {
+        self.kinds.number += 1;
+        self.value(lexeme, lens);
+        if self.first_time(lexeme) == Some(true) {
+            self.numbers.see(lexeme);
+        }
+    }
+
+    /// A literal of JSON.
+    pub(super) fn boolean(&mut self) {
+        self.kinds.boolean += 1;
+    }
+
+    /// A value of a file that says what its columns are.
+    pub(super) fn declared(&mut self, cell: &str, lens: &mut Lens) {
+        self.kinds.text += 1;
+        self.value(cell, lens);
+        let _ = self.first_time(cell);
+    }
+
+    fn value(&mut self, cell: &str, lens: &mut Lens) {
+        let characters = if cell.is_ascii() { cell.len() } else { cell.chars().count() };
+        self.shortest = self.shortest.min(characters);
+        self.longest = self.longest.max(characters);
+        // Offsets are counted over all values: naive ones need a zone.
+        if self.patterns & 2 != 0 && PATTERNS.get(1).is_some_and(|iso| iso.has_offset(cell)) {
+            self.with_offset += 1;
+        }
+        if self.overflowed || !self.distinct.contains(&hash(cell)) {
+            self.meaning.observe(cell, &lens.detector, &mut lens.findings);
+        }
+    }
+
+    /// Whether the value has not been seen before; where that is not known, it is taken for new.
+    fn first_time(&mut self, cell: &str) -> Option<bool> {
+        if self.distinct.len() >= self.most_distinct {
+            let known = self.distinct.contains(&hash(cell));
+            self.overflowed |= !known;
+            return Some(!known);
+        }
+        Some(self.distinct.insert(hash(cell)))
+    }
+
+    /// Distinct values; `None`: more than are kept.
+    pub(super) fn distinct(&self) -> Option<u64> {
+        let markers = self.markers.iter().filter(|count| **count > 0).count();
+        (!self.overflowed).then_some((self.distinct.len() + markers) as u64)
+    }
+
+    /// Whether this value is among those seen.
+    pub(super) fn has(&self, cell: &str) -> bool {
+        self.distinct.contains(&hash(cell))
+    }
+
+    /// Values, those that may stand for nothing among them.
+    pub(super) fn values(&self) -> u64 {
+        self.kinds.text + self.kinds.number + self.kinds.boolean
+    }
+
+    /// Values that are not among [`NULL_MARKERS`].
+    pub(super) fn meant(&self) -> u64 {
+        self.values() - self.markers.iter().sum::<u64>()
+    }
+
+    /// First and last day of a pattern, years of two digits counted from 2000.
+    pub(super) fn days(&self, pattern: usize) -> Option<(i32, i32)> {
+        self.days.get(pattern).copied().filter(|(first, last)| first <= last)
+    }
+
+    pub(super) fn verdict(&self) -> ColumnVerdict {
+        self.meaning.verdict()
+    }
+}
+
+fn hash(cell: &str) -> u64 {
+    FixedState::with_seed(0x7065_7269_6d65_7465).hash_one(cell)
+}

@@ -1,0 +1,198 @@
+//! What the first bytes of a file say: its format, its delimiter, whether it has a header.
+use super::meaning::is_data;
+use perimeter_contract::job::Encoding;
+use std::collections::BTreeMap;
+
+/// So much of a file is looked at for that.
+pub(super) const HEAD_BYTES: u64 = 1 << 20;
+
+/// What a file is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FormatName {
+    /// Delimited text.
+    Csv,
+    /// JSON: lines, or one array.
+    Json,
+    /// Apache Parquet.
+    Parquet,
+    /// Arrow IPC, file or stream.
+    Arrow,
+    /// Avro object containers.
+    Avro,
+}
+
+/// By the first bytes, whatever the file is called; `name` decides where bytes do not.
+pub(super) fn format(head: &[u8], name: &str) -> FormatName {
+    let extension = name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    let is = |endings: &[&str]| extension.split('.').skip(1).any(|part| endings.contains(&part));
+    let text = head.iter().find(|b| !b.is_ascii_whitespace() && !matches!(b, 0xef | 0xbb | 0xbf | 0xff | 0xfe | 0));
+    match head {
+        [b'P', b'A', b'R', b'1', ..] | [b'P', b'A', b'R', b'E', ..] => FormatName::Parquet,
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xff, 0xff, 0xff, 0xff, ..] => FormatName::Arrow,
+        [b'O', b'b', b'j', 1, ..] => FormatName::Avro,
+        _ if is(&["json", "jsonl", "ndjson"]) || text == Some(&b'{') => FormatName::Json,
+        _ if is(&["arrow", "arrows", "feather", "ipc"]) => FormatName::Arrow,
+        _ if is(&["parquet"]) => FormatName::Parquet,
+        _ if is(&["avro"]) => FormatName::Avro,
+        _ => FormatName::Csv,
+    }
+}
+
+/// Text of a head in its encoding; `None`: it is not of this encoding. A last character that is cut off is left out.
+pub(super) fn decode(head: &[u8], encoding: Encoding) -> Option<String> {
+    let utf16 = |head: &[u8], little: bool| {
+        let unit = |pair: [u8; 2]| if little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) };
+        let units: Vec<u16> = head.chunks_exact(2).filter_map(|pair| pair.try_into().ok().map(unit)).collect();
+        let whole = units.len() - usize::from(units.last().is_some_and(|last| (0xd800..0xdc00).contains(last)));
+        String::from_utf16(units.get(..whole)?).ok()
+    };
+    match encoding {
+        Encoding::Utf8 => {
+            let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+            match std::str::from_utf8(head) {
+                Ok(text) => Some(text.to_owned()),
+                Err(error) if error.error_len().is_none() => std::str::from_utf8(head.get(..error.valid_up_to())?).ok().map(str::to_owned),
+                Err(_) => None,
+            }
+        }
+        Encoding::Utf16 => match head {
+            [0xff, 0xfe, rest @ ..] => utf16(rest, true),
+            [0xfe, 0xff, rest @ ..] => utf16(rest, false),
+            _ => None,
+        },
+        Encoding::Utf16Le => utf16(head.strip_prefix(b"\xff\xfe").unwrap_or(head), true),
+        Encoding::Utf16Be => utf16(head.strip_prefix(b"\xfe\xff").unwrap_or(head), false),
+        Encoding::Latin1 => Some(head.iter().map(|b| char::from(*b)).collect()),
+        Encoding::Windows1252 => encoding_rs::WINDOWS_1252.decode_without_bom_handling_and_without_replacement(head).map(Into::into),
+        Encoding::Cp850 => Some(oem_cp::decode_string_complete_table(head, &oem_cp::code_table::DECODING_TABLE_CP850)),
+    }
+}
+
+/// The encoding that a byte order mark announces.
+pub(super) fn marked(head: &[u8]) -> Option<Encoding> {
+    matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]).then_some(Encoding::Utf16)
+}
+
+/// How a csv file is cut into cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) delimiter: u8,
+    /// Cells of most records.
+    pub(super) width: usize,
+    /// Cells of the first record.
+    pub(super) first: Vec<String>,
+    /// The first record is data as far as that can be seen.
+    pub(super) starts_with_data: bool,
+}
+
+/// `None`: there is no record.
+pub(super) fn layout(text: &str, whole: bool, delimiter: Option<u8>, quote: Option<u8>, comment: Option<u8>) -> Option<Layout> {
+    const RECORDS: usize = 500;
+    let candidates: &[u8] = delimiter.as_ref().map_or(&[b',', b';', b'\t', b'|', b' '], std::slice::from_ref);
+    let mut best: Option<(f64, usize, u8, Vec<Vec<String>>)> = None;
+    for &candidate in candidates {
+        let records = records(text, whole, candidate, quote, comment, RECORDS);
+        let mut widths = BTreeMap::<usize, usize>::new();
+        records.iter().for_each(|record| *widths.entry(record.len()).or_default() += 1);
+        let Some((&width, &count)) = widths.iter().max_by_key(|(width, count)| (**count, **width)) else { continue };
+        let share = count as f64 / records.len() as f64;
+        // A blank is in most texts; it separates cells only where nothing speaks against it.
+        if candidate == b' ' && delimiter.is_none() && (share < 1.0 || width < 3) {
+            continue;
+        }
+        let score = if width > 1 { share } else { 0.0 };
+        if best.as_ref().is_none_or(|(known, cells, ..)| score > *known + 0.02 || ((score - known).abs() <= 0.02 && width > *cells && score > 0.0)) {
+            best = Some((score, width, candidate, records));
+        }
+    }
+    let (_, width, delimiter, records) = best?;
+    let first = records.into_iter().next()?;
+    let starts_with_data = first.iter().any(|cell| is_data(cell)) || first.len() != width || first.iter().all(|cell| cell.trim().is_empty());
+    Some(Layout { delimiter, width, starts_with_data, first })
+}
+
+/// The first records. What a tool for reading would refuse is taken as it comes: this is only to see how the file is cut.
+fn records(text: &str, whole: bool, delimiter: u8, quote: Option<u8>, comment: Option<u8>, most: usize) -> Vec<Vec<String>> {
+    let (delimiter, quote, comment) = (char::from(delimiter), quote.map(char::from), comment.map(char::from));
+    let (mut records, mut record, mut cell) = (Vec::new(), Vec::new(), String::new());
+    let (mut quoted, mut fresh) = (false, true);
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        if quoted {
+            if Some(character) == quote {
+                if characters.peek() == Some(&character) {
+                    cell.push(character);
+                    characters.next();
+                } else {
+                    quoted = false;
+                }
+            } else {
+                cell.push(character);
+            }
+        } else if Some(character) == quote && fresh {
+            (quoted, fresh) = (true, false);
+        } else if character == delimiter {
+            record.push(std::mem::take(&mut cell));
+            fresh = true;
+        } else if matches!(character, '\n' | '\r') {
+            if !record.is_empty() || !cell.is_empty() || !fresh {
+                record.push(std::mem::take(&mut cell));
+                records.push(std::mem::take(&mut record));
+            }
+            fresh = true;
+            if records.len() == most {
+                return records;
+            }
+        } else if record.is_empty() && cell.is_empty() && fresh && Some(character) == comment {
+            while characters.next_if(|c| !matches!(c, '\n' | '\r')).is_some() {}
+        } else {
+            cell.push(character);
+            fresh = false;
+        }
+    }
+    if whole && (!record.is_empty() || !cell.is_empty()) {
+        record.push(cell);
+        records.push(record);
+    }
+    records
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Layout {
+        layout(text, true, None, Some(b'"'), None).unwrap()
+    }
+
+    #[test]
+    fn delimiters_and_headers() {
+        assert_eq!((of("a;b\n\"x;y\",z;2\n").delimiter, of("a;b\n1;2\n").starts_with_data), (b';', false));
+        assert_eq!(of("a|b, c|d\n1|2|3\n").delimiter, b'|');
+        assert_eq!(of("name\tcity\nx\ty\n").first, ["name", "city"]);
+        assert_eq!(of("1|2\n3|4\n").starts_with_data, true);
+        assert_eq!((of("A11 6 A34\nA12 48 A32\n").delimiter, of("only\nx\ny\n").width), (b' ', 1));
+        assert!(of("someone@bank.example,x\ny@bank.example,z\n").starts_with_data);
+        assert_eq!(of("a,b\n\"line\nend\",2\n").width, 2);
+        assert_eq!(layout("", true, None, Some(b'"'), None), None);
+    }
+
+    #[test]
+    fn formats_by_bytes_before_names() {
+        assert_eq!(format(b"PAR1....", "x.csv"), FormatName::Parquet);
+        assert_eq!(format(b"  {\"a\": 1}", "x.txt"), FormatName::Json);
+        assert_eq!(format(b"[{\"a\": 1}]", "x.json.gz"), FormatName::Json);
+        assert_eq!(format(b"a,b\n", "x.csv"), FormatName::Csv);
+        assert_eq!(format(b"Obj\x01", "x"), FormatName::Avro);
+        assert_eq!(format(b"", "x.feather"), FormatName::Arrow);
+    }
+
+    #[test]
+    fn encodings() {
+        assert_eq!(decode(b"\xff\xfea\0\xe9\0", Encoding::Utf16).as_deref(), Some("aé"));
+        assert_eq!(decode(b"caf\xc3", Encoding::Utf8).as_deref(), Some("caf"));
+        assert_eq!(decode(b"caf\xe9\n", Encoding::Utf8), None);
+        assert_eq!(decode(b"caf\x82", Encoding::Cp850).as_deref(), Some("café"));
+        assert_eq!(decode(b"\x80", Encoding::Windows1252).as_deref(), Some("€"));
+    }
+}
