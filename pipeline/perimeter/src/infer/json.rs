@@ -1,8 +1,12 @@
 //! Records of JSON: names, nesting and what the values are, in the order in which they are met.
 use super::leaf::Leaf;
+use super::meaning::is_data;
 use super::profile::Lens;
 use serde::de::IgnoredAny;
 use std::collections::HashMap;
+
+/// More columns than this are keys that are values.
+const MOST_LEAVES: usize = 2_000;
 
 /// All that the records of JSON files have.
 #[derive(Default)]
@@ -10,7 +14,7 @@ pub(super) struct Tree {
     pub(super) leaves: Vec<Leaf>,
     index: HashMap<(Vec<String>, Option<usize>), usize>,
     pub(super) records: u64,
-    /// Arrays of arrays, and objects or arrays without anything in them: names.
+    /// Arrays of arrays, objects or arrays without anything in them, and objects whose keys are values: names.
     pub(super) unread: Vec<String>,
     most_distinct: usize,
 }
@@ -141,6 +145,13 @@ impl Walk<'_> {
                     let name = self.string()?;
                     self.blank()?;
                     self.at += 1;
+                    // Keys that are values, as of an object with an entry for each account: they are not shown, and no contract can name them.
+                    if is_data(&name) || name.trim().is_empty() || name.chars().any(char::is_control) || self.tree.leaves.len() >= MOST_LEAVES {
+                        let here = if self.path.is_empty() { "*".to_owned() } else { format!("{}.*", self.path.join(".")) };
+                        self.tree.unread.push(here);
+                        self.skip()?;
+                        continue;
+                    }
                     self.path.push(name);
                     self.value(list_at)?;
                     self.path.pop();

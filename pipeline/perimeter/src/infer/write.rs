@@ -95,6 +95,9 @@ fn value(text: &mut String, line: &Line<'_>, indent: usize, item: bool) {
         let _ = if shortest == longest { write!(counts, ", {longest} characters each") } else { write!(counts, ", {shortest} to {longest} characters") };
     }
     let _ = writeln!(text, "{:indent$}# {counts}", "");
+    if leaf.in_path {
+        let _ = writeln!(text, "{:indent$}# in the path of the files, not in their records", "");
+    }
     for remark in &proposed.remarks {
         let _ = writeln!(text, "{:indent$}# {remark}", "");
     }
