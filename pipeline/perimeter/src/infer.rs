@@ -78,6 +78,9 @@ pub struct Proposal {
     pub unreadable: BTreeMap<String, u64>,
 }
 
+/// Rows that are looked at together.
+const BATCH_ROWS: usize = 8192;
+
 /// Distinct values that are remembered, over all columns.
 const DISTINCT: usize = 8 << 20;
 
@@ -209,6 +212,12 @@ impl Draft<'_> {
             let decoded;
             let bytes = match encoding {
                 Encoding::Utf8 => record,
+                // A record of a file with a byte order mark has none, and begins with a character below U+0100.
+                Encoding::Utf16 => {
+                    let order = if record.first() == Some(&0) { Encoding::Utf16Be } else { Encoding::Utf16Le };
+                    decoded = sniff::decode(record, order).unwrap_or_default();
+                    decoded.as_bytes()
+                }
                 other => {
                     decoded = sniff::decode(record, other).unwrap_or_default();
                     decoded.as_bytes()
@@ -274,9 +283,9 @@ impl Draft<'_> {
                 stopped.set(true);
                 break;
             }
-            let ingest = Ingest { stores: self.stores, source, files: self.files, projection: &projection, batch_rows: 8192 };
+            let ingest = Ingest { stores: self.stores, source, files: self.files, projection: &projection, batch_rows: BATCH_ROWS };
             let mut enough = Enough { left, stopped };
-            let mut taking = Taking { left, stopped, batch, rejected, codes: &mut codes };
+            let mut taking = Taking { left, stopped, last_record: left.get(), batch, rejected, codes: &mut codes };
             let rules = UnitRules { observer: Some(&mut enough), ..UnitRules::default() };
             let before = left.get();
             let done = read::ingest_unit_with(&ingest, &Unit { source: 0, file, part: Part::Whole }, rules, &mut taking);
@@ -308,7 +317,9 @@ impl Draft<'_> {
     fn propose(&self, seen: Seen, format: Format, hidden: bool) -> Result<Proposal> {
         let json = matches!(format, Format::Json(_));
         if seen.leaves.is_empty() {
-            return Err(mistake("nothing-readable", "no record of the files has a value that can be read", "Look at the format and its options").into());
+            let label = self.files.first().map(|file| file.label.as_str()).unwrap_or_default();
+            let message = format!("{label}: no record has a value that can be read");
+            return Err(mistake("nothing-readable", &message, "Look at the format and its options").into());
         }
         let reading = decide::reading(&seen.leaves, json);
         let mut tried = vec![Tried::default(); seen.leaves.len()];
@@ -324,7 +335,8 @@ impl Draft<'_> {
             for (leaf, tried) in seen.leaves.iter().zip(&mut tried) {
                 let broken = |rule: &str| codes.contains_key(&format!("{}.{rule}", leaf.name()));
                 let before = (tried.text_after_all, tried.optional);
-                tried.text_after_all |= broken("type") || broken("ambiguous-time");
+                // Where records have something else, that is what breaks the type.
+                tried.text_after_all |= !leaf.mixed && (broken("type") || broken("ambiguous-time"));
                 tried.optional |= broken("required") || broken("item-required");
                 changed |= before != (tried.text_after_all, tried.optional);
             }
@@ -430,9 +442,12 @@ impl Observe for Enough<'_> {
     }
 }
 
+/// Takes records up to the last that is wanted. Rejected records of a batch come before the others, so they are told by their numbers.
 struct Taking<'a> {
     left: &'a Cell<u64>,
     stopped: &'a Cell<bool>,
+    /// Of this file.
+    last_record: u64,
     batch: &'a mut dyn FnMut(&RecordBatch, usize),
     rejected: &'a mut dyn FnMut(&[u8]),
     codes: &'a mut BTreeMap<String, u64>,
@@ -449,11 +464,13 @@ impl Accept for Taking<'_> {
     }
 
     fn rejected(&mut self, record: &Rejected<'_>) -> Result<()> {
-        if self.left.get() == 0 {
+        if record.record_number > self.last_record {
             self.stopped.set(true);
-            return Err(enough());
+            // What comes before may still be on its way, as a batch.
+            let surely_over = record.record_number - self.last_record > BATCH_ROWS as u64;
+            return if surely_over || self.left.get() == 0 { Err(enough()) } else { Ok(()) };
         }
-        self.left.set(self.left.get() - 1);
+        self.left.set(self.left.get().saturating_sub(1));
         for code in record.codes {
             *self.codes.entry((*code).to_owned()).or_default() += 1;
         }

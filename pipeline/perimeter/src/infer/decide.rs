@@ -114,9 +114,6 @@ pub(super) fn marked_nulls(profile: &Profile, reading: &Reading) -> u64 {
 fn of_json(leaf: &Leaf) -> Proposed {
     let kinds = leaf.profile.kinds;
     match (kinds.text > 0, kinds.number > 0, kinds.boolean > 0) {
-        _ if kinds.nested > 0 => {
-            Proposed::of("string", None).decide("some records have an object or array here, which is not read as text: they would be rejected")
-        }
         (false, false, true) => Proposed::of("boolean", None),
         (false, true, false) => match leaf.profile.numbers.styles[0] {
             Some(figures) => of_figures(&figures, leaf),

@@ -21,12 +21,14 @@ pub(super) struct Leaf {
     pub(super) bytes: bool,
     /// Whether it stands in the paths of the files.
     pub(super) in_path: bool,
+    /// Some records have something else here: an object, an array or a value.
+    pub(super) mixed: bool,
 }
 
 impl Leaf {
     pub(super) fn new(path: Vec<String>, list_at: Option<usize>, most_distinct: usize) -> Self {
         let name = path.last().cloned().unwrap_or_default();
-        Self { path, list_at, profile: Profile::new(&name, most_distinct), absent: 0, declared: None, bytes: false, in_path: false }
+        Self { path, list_at, profile: Profile::new(&name, most_distinct), absent: 0, declared: None, bytes: false, in_path: false, mixed: false }
     }
 
     pub(super) fn name(&self) -> String {

@@ -16,8 +16,6 @@ pub(super) struct Kinds {
     pub(super) text: u64,
     pub(super) number: u64,
     pub(super) boolean: u64,
-    /// Objects and arrays where other records have plain values.
-    pub(super) nested: u64,
 }
 
 /// One column.

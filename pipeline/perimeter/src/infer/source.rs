@@ -37,12 +37,12 @@ pub(super) fn place(files: &[InputFile]) -> String {
             Some(key) => pattern.push_str(&key),
             None if same(at) => pattern.push_str(&glob::Pattern::escape(folder)),
             None if as_deep => pattern.push('*'),
-            None => {
-                pattern.push_str("**/");
-                break;
-            }
+            None => break,
         }
         pattern.push('/');
+    }
+    if !as_deep {
+        pattern.push_str("**/");
     }
     let names: Vec<&str> = std::iter::once(&first).chain(&others).filter_map(|parts| parts.last()).map(String::as_str).collect();
     let name = names.first().copied().unwrap_or_default();

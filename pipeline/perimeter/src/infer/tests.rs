@@ -67,7 +67,7 @@ impl Bench {
         let job = format!(
             "apiVersion: perimeter/v1\nkind: Job\nmetadata: {{name: inferred}}\npolicy: policy.yaml\nsources:\n  {}\n\
              quarantine: {{uri: out/quarantine/, key: person}}\nkeys:\n  person: {{provider: local, keyring: out/person.keyring.json, create: true}}\n\
-             shape: {{features: [{{name: x, column: x}}]}}\nsink: {{uri: out/sink/, format: arrayRecord, encoding: tfExample, shards: 1}}\n",
+             shape: {{features: [{{name: x, column: x, dtype: bytes}}]}}\nsink: {{uri: out/sink/, format: arrayRecord, encoding: tfExample, shards: 1}}\n",
             proposal.source_line
         );
         self.write("contract/policy.yaml", policy);

@@ -56,7 +56,6 @@ fn properties(text: &mut String, lines: &[&Line<'_>], depth: usize, list_at: Opt
 fn element(text: &mut String, lines: &[&Line<'_>], depth: usize, list_at: Option<usize>, indent: usize) {
     let Some(first) = lines.first() else { return };
     let here = lines.iter().filter(|line| line.leaf.path.len() == depth);
-    // A name that is value and object is written as the value; the other half is in its remarks.
     if let Some(line) = here.clone().find(|line| line.leaf.list_at == list_at) {
         return value(text, line, indent, list_at.is_some());
     }
@@ -97,6 +96,10 @@ fn value(text: &mut String, line: &Line<'_>, indent: usize, item: bool) {
     let _ = writeln!(text, "{:indent$}# {counts}", "");
     if leaf.in_path {
         let _ = writeln!(text, "{:indent$}# in the path of the files, not in their records", "");
+    }
+    if leaf.mixed {
+        let _ =
+            writeln!(text, "{:indent$}# decide: some records have something else at this place (a value, an object or an array): they would be rejected", "");
     }
     for remark in &proposed.remarks {
         let _ = writeln!(text, "{:indent$}# {remark}", "");

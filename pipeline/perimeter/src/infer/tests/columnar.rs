@@ -94,10 +94,10 @@ fn what_no_contract_can_say_is_named_and_not_read() {
     let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)])]);
     let item = Arc::new(Field::new_list_field(lists.data_type().clone(), true));
     let grid = ListArray::new(item, arrow::buffer::OffsetBuffer::from_lengths([1]), Arc::new(lists), None);
-    let batch = nullable(vec![("a", Arc::new(Int64Array::from(vec![1])) as ArrayRef), ("grid", Arc::new(grid)), ("n", Arc::new(NullArray::new(1)))]);
+    let batch = nullable(vec![("a", Arc::new(Int64Array::from(vec![1])) as ArrayRef), ("grid", Arc::new(grid)), ("nil", Arc::new(NullArray::new(1)))]);
     let proposal = Bench::new().accepted("in.arrow", file(&batch));
     assert_eq!(columns(&proposal), ["a: bigint!"]);
-    assert!(proposal.yaml.contains("what they are: grid, n\n"), "{}", proposal.yaml);
+    assert!(proposal.yaml.contains("what they are: grid, nil\n"), "{}", proposal.yaml);
     assert!(proposal.source_line.contains("drift: allowAdded"), "{}", proposal.source_line);
 }
 

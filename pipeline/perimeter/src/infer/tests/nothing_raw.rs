@@ -118,7 +118,7 @@ fn values_in_paths_are_columns_and_not_shown() {
 #[test]
 fn keys_of_only_some_paths_or_that_the_records_have_are_no_columns() {
     let bench = Bench::new();
-    let one = bench.write("dt=2026-01-02/a=x/in.csv", "a;b\nx;1\n");
+    let one = bench.write("dt=2026-01-02/k=x/in.csv", "a;b\nx;1\n");
     let two = bench.write("dt=2026-01-03/in.csv", "a;b\ny;2\n");
     let proposal = propose(&bench.stores, &asked(&[&one, &two])).unwrap();
     assert_eq!(super::columns(&proposal), ["a: string!", "b: bigint!", "dt: date iso!"]);
