@@ -74,7 +74,7 @@ pub struct Proposal {
     pub source_line: String,
     /// Records looked at.
     pub rows: u64,
-    /// Of them those that no contract makes readable, by code.
+    /// Of them those that are rejected with this contract, by code.
     pub unreadable: BTreeMap<String, u64>,
 }
 
@@ -355,7 +355,8 @@ impl Draft<'_> {
         for (leaf, tried) in seen.leaves.iter().zip(tried) {
             let proposed = decide::decide(leaf, reading, json, !seen.stopped, *tried);
             let nulls = decide::marked_nulls(&leaf.profile, reading) + leaf.profile.nulls;
-            lines.push(Line { leaf, proposed, nulls });
+            let distinct = leaf.profile.distinct().map(|distinct| distinct - decide::distinct_nulls(&leaf.profile, reading));
+            lines.push(Line { leaf, proposed, nulls, distinct });
         }
         let label = self.files.first().map(|file| file.label.as_str()).unwrap_or_default();
         let more = if self.files.len() > 1 { format!(" and {} more files", self.files.len() - 1) } else { String::new() };
@@ -369,7 +370,7 @@ impl Draft<'_> {
         ];
         if !unreadable.is_empty() {
             let codes: Vec<String> = unreadable.iter().map(|(code, count)| format!("{code} {}", grouped(*count))).collect();
-            comments.push(format!("decide: records that cannot be read, whatever the contract says: {}", codes.join(", ")));
+            comments.push(format!("decide: records that are rejected with this contract, by rule: {}", codes.join(", ")));
         }
         if hidden {
             comments

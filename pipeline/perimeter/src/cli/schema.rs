@@ -27,7 +27,7 @@ pub(super) async fn infer(global: &Global, asked: Infer) -> Done {
         return result_json(&json!({"contract": proposal.yaml, "source": proposal.source_line, "rows": proposal.rows, "unreadable": proposal.unreadable}));
     }
     let unreadable: u64 = proposal.unreadable.values().sum();
-    say(&format!("looked at {} records, {unreadable} of them unreadable\n", proposal.rows));
+    say(&format!("looked at {} records; rejected with this contract, counted by rule: {unreadable}\n", proposal.rows));
     result(&proposal.yaml)
 }
 

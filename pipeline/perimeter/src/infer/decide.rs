@@ -88,7 +88,9 @@ pub(super) fn decide(leaf: &Leaf, reading: &Reading, json: bool, complete: bool,
     let mut proposed = match &leaf.declared {
         Some(data_type) => declared(data_type, leaf),
         None if profile.values() == 0 => Proposed::of("string", None).decide("the type: there is no value"),
-        None if tried.text_after_all => Proposed::of("string", None).decide("the type: the file does not hold what its values look like"),
+        None if tried.text_after_all && !profile.kinds.several() => {
+            Proposed::of("string", None).decide("the type: the file does not hold what its values look like")
+        }
         None if json => of_json(leaf),
         None => of_text(leaf, reading),
     };
@@ -109,6 +111,11 @@ pub(super) fn decide(leaf: &Leaf, reading: &Reading, json: bool, complete: bool,
 /// Values that are null under the proposed settings.
 pub(super) fn marked_nulls(profile: &Profile, reading: &Reading) -> u64 {
     reading.markers.iter().filter_map(|marker| profile.markers.get(*marker)).sum()
+}
+
+/// Different texts that are null under the proposed settings.
+pub(super) fn distinct_nulls(profile: &Profile, reading: &Reading) -> u64 {
+    reading.markers.iter().filter(|marker| profile.markers.get(**marker).is_some_and(|count| *count > 0)).count() as u64
 }
 
 fn of_json(leaf: &Leaf) -> Proposed {

@@ -18,6 +18,13 @@ pub(super) struct Kinds {
     pub(super) boolean: u64,
 }
 
+impl Kinds {
+    /// More than one of them.
+    pub(super) fn several(self) -> bool {
+        [self.text, self.number, self.boolean].iter().filter(|count| **count > 0).count() > 1
+    }
+}
+
 /// One column.
 pub(super) struct Profile {
     pub(super) kinds: Kinds,

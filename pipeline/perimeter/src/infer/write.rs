@@ -10,6 +10,8 @@ pub(super) struct Line<'a> {
     pub(super) proposed: Proposed,
     /// Nulls under the proposed settings.
     pub(super) nulls: u64,
+    /// Distinct values that are no nulls; `None`: too many to count.
+    pub(super) distinct: Option<u64>,
 }
 
 /// The whole file.
@@ -61,9 +63,8 @@ fn element(text: &mut String, lines: &[&Line<'_>], depth: usize, list_at: Option
     }
     if first.leaf.list_at == Some(depth) && list_at.is_none() {
         let _ = writeln!(text, "{:indent$}logicalType: array", "");
-        if let Some(line) = here.clone().next().filter(|line| line.proposed.required) {
+        if here.clone().next().is_some_and(|line| line.proposed.required) {
             let _ = writeln!(text, "{:indent$}required: true", "");
-            let _ = line;
         }
         let _ = writeln!(text, "{:indent$}items:", "");
         let inner = indent + 2;
@@ -78,14 +79,14 @@ fn element(text: &mut String, lines: &[&Line<'_>], depth: usize, list_at: Option
 }
 
 fn value(text: &mut String, line: &Line<'_>, indent: usize, item: bool) {
-    let Line { leaf, proposed, nulls } = line;
+    let Line { leaf, proposed, nulls, distinct } = line;
     let profile = &leaf.profile;
     let values = profile.values().saturating_sub(nulls.saturating_sub(profile.nulls.min(*nulls)));
     let mut counts = format!("{} values", grouped(values));
     let _ = write!(counts, ", {} null", if *nulls == 0 { "none".to_owned() } else { grouped(*nulls) });
-    match profile.distinct() {
+    match distinct {
         Some(distinct) => {
-            let _ = write!(counts, ", {} distinct", grouped(distinct));
+            let _ = write!(counts, ", {} distinct", grouped(*distinct));
         }
         None => counts.push_str(", too many distinct ones to count"),
     }
@@ -111,7 +112,7 @@ fn value(text: &mut String, line: &Line<'_>, indent: usize, item: bool) {
     if proposed.required && !item {
         let _ = writeln!(text, "{:indent$}required: true", "");
     }
-    if !item && *nulls == 0 && values > 1 && profile.distinct() == Some(values) && !matches!(proposed.logical, "number" | "boolean") {
+    if !item && *nulls == 0 && values > 1 && *distinct == Some(values) && !matches!(proposed.logical, "number" | "boolean") {
         let _ = writeln!(text, "{:indent$}# unique: true              # decide: no value stands twice", "");
     }
     if !proposed.options.is_empty() {

@@ -89,7 +89,7 @@ fn numbers_as_they_are_written() {
         ("client_id", vec!["17", "12"], "string!", ""),
         ("n", vec!["true", "FALSE"], "boolean!", ""),
         ("n", vec!["1", "NaN"], "bigint", "nullMarkers: [\"NaN\"]"),
-        ("n", vec!["1", "N/A", "2", "-"], "bigint", "nullMarkers: [\"N/A\",\"-\"]"),
+        ("n", vec!["1", "N/A", "1", "-"], "bigint", "nullMarkers: [\"N/A\",\"-\"]"),
         ("n", vec!["1", ""], "bigint", ""),
         ("n", vec!["x", "NA"], "string!", ""),
     ] {
@@ -100,6 +100,14 @@ fn numbers_as_they_are_written() {
         assert!(proposal.source_line.contains(said), "{cells:?}: {}", proposal.source_line);
         assert_eq!(proposal.source_line.contains("nullMarkers"), said.contains("nullMarkers"), "{cells:?}: {}", proposal.source_line);
     }
+}
+
+#[test]
+fn nulls_are_no_values() {
+    let bench = Bench::new();
+    let proposal = bench.accepted("in.csv", "n;t\n1;NA\nNA;NA\n2;x\n-;y\n");
+    assert_eq!(columns(&proposal), ["n: bigint", "t: string"]);
+    assert!(proposal.yaml.contains("# 2 values, 2 null, 2 distinct\n") && proposal.yaml.contains("# 2 values, 2 null, 2 distinct, 1"), "{}", proposal.yaml);
 }
 
 #[test]
@@ -222,8 +230,18 @@ fn records_that_nobody_can_read_are_counted() {
     let proposal = bench.infer(&path).unwrap();
     assert_eq!(columns(&proposal), ["a: bigint!", "b: string!"]);
     assert_eq!((proposal.rows, proposal.unreadable.clone()), (4, BTreeMap::from([("ragged".to_owned(), 1), ("torn-quote".to_owned(), 1)])));
-    assert!(proposal.yaml.contains("whatever the contract says: ragged 1, torn-quote 1"), "{}", proposal.yaml);
+    assert!(proposal.yaml.contains("with this contract, by rule: ragged 1, torn-quote 1"), "{}", proposal.yaml);
     assert_eq!(bench.check(&proposal).rows_rejected, 2);
+}
+
+#[test]
+fn a_record_that_is_no_utf8_costs_one_record() {
+    let bench = Bench::new();
+    let path = bench.write("in.csv", ["nome;n\n".as_bytes(), "São;1\n".repeat(20).as_bytes(), b"S\xe3o;2\n"].concat());
+    let proposal = bench.infer(&path).unwrap();
+    assert_eq!((columns(&proposal).join(", ").as_str(), proposal.rows), ("nome: string!, n: bigint!", 21));
+    assert_eq!(proposal.unreadable, BTreeMap::from([("invalid-utf8".to_owned(), 1)]));
+    assert_eq!(bench.check(&proposal).rows_rejected, 1);
 }
 
 #[test]
