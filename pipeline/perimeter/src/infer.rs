@@ -6,7 +6,8 @@
 //!
 //! The files are read by the readers of *read*, every cell as text; types are found by elimination over all values that are read (numbers by separators, dates by
 //! a list of patterns), semantic types by the detectors of `perimeter_detect`. What leaves is a contract: names, types and counts, never a value. A first line
-//! that looks like data is taken for data and not shown; columns are then called `column_1`, … and taken by position.
+//! that looks like data is taken for data and not shown; columns are then called `column_1`, … and taken by position. Keys of folders (`dt=…`) are columns, and
+//! only the keys are shown, even where somebody has typed the whole path; keys of JSON that look like data are not read.
 //!
 //! Before it is handed out, the proposal is tried: loaded as any contract, and the same records checked against it. A column whose values are none of the type
 //! after all becomes text.
