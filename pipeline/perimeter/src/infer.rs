@@ -6,7 +6,8 @@
 //!
 //! The files are read by the readers of *read*, every cell as text; types are found by elimination over all values that are read (numbers by separators, dates by
 //! a list of patterns), semantic types by the detectors of `perimeter_detect`. What leaves is a contract: names, types and counts, never a value. A first line
-//! that looks like data is taken for data and not shown; columns are then called `column_1`, … and taken by position.
+//! that looks like data is taken for data and not shown; columns are then called `column_1`, … and taken by position. Keys of folders (`dt=…`) are columns, and
+//! only the keys are shown, even where somebody has typed the whole path; keys of JSON that look like data are not read.
 //!
 //! Before it is handed out, the proposal is tried: loaded as any contract, and the same records checked against it. A column whose values are none of the type
 //! after all becomes text.
@@ -18,22 +19,23 @@ mod meaning;
 mod number;
 mod profile;
 mod sniff;
+mod source;
 mod write;
 
 pub use sniff::FormatName;
 
 use crate::check::sets::{Observe, Observed};
-use crate::error::{Culprit, Failure, Result};
+use crate::error::{Culprit, Error, Failure, Result};
 use crate::read::{self, Accept, Ingest, InputFile, Part, Rejected, Unit, UnitRules};
 use crate::store::Stores;
 use arrow::array::RecordBatch;
 use decide::{Reading, Tried};
 use leaf::Leaf;
-use number::{PREFIXES, STYLES};
 use perimeter_contract::job::{CsvOptions, Drift, Encoding, Format, JsonOptions, Source, TextOptions, Uri};
 use perimeter_contract::schema::Schema;
 use perimeter_detect::{Detector, DetectorOptions, Findings};
-use profile::{Lens, NULL_MARKERS};
+use profile::Lens;
+use source::{encoding_name, label, place, source_line, stem, with_reading};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -73,9 +75,12 @@ pub struct Proposal {
     pub source_line: String,
     /// Records looked at.
     pub rows: u64,
-    /// Of them those that no contract makes readable, by code.
+    /// Of them those that are rejected with this contract, by code.
     pub unreadable: BTreeMap<String, u64>,
 }
+
+/// Rows that are looked at together.
+const BATCH_ROWS: usize = 8192;
 
 /// Distinct values that are remembered, over all columns.
 const DISTINCT: usize = 8 << 20;
@@ -87,8 +92,10 @@ const DISTINCT: usize = 8 << 20;
 pub fn propose(stores: &Stores, request: &Request) -> Result<Proposal> {
     let mut files = Vec::new();
     for uri in &request.files {
-        files.extend(stores.list(uri)?);
+        files.extend(stores.list(uri)?.into_iter().map(|file| InputFile { label: label(&file.uri), ..file }));
     }
+    files.sort_by(|a, b| a.uri.cmp(&b.uri));
+    files.dedup_by(|a, b| a.uri == b.uri);
     let Some(first) = files.first() else {
         return Err(mistake("input-not-found", "there is no file to look at", "Name one file or more").into());
     };
@@ -117,7 +124,8 @@ pub fn propose(stores: &Stores, request: &Request) -> Result<Proposal> {
             };
             let (leaves, unread) = leaf::leaves(&read::fields(stores, &format, first)?, DISTINCT);
             let mut seen = Seen { leaves, unread, ..Seen::default() };
-            draft.columns(&format, false, &mut seen, &mut lens)?;
+            draft.add_path_columns(&mut seen);
+            draft.columns(&format, &mut seen, &mut lens)?;
             (seen, format, false)
         }
     };
@@ -135,6 +143,14 @@ struct Seen {
     stopped: bool,
 }
 
+/// What one pass over the files has shown.
+struct Passed {
+    /// Records that were rejected, by code.
+    codes: BTreeMap<String, u64>,
+    /// Records by file, as far as they were read.
+    rows: Vec<u64>,
+}
+
 struct Draft<'a> {
     stores: &'a Stores,
     files: &'a [InputFile],
@@ -144,7 +160,7 @@ struct Draft<'a> {
 
 impl Draft<'_> {
     fn source(&self, format: Format, schema: Schema, drift: Drift) -> Source {
-        let uri = Uri(self.files.first().map(|file| file.label.clone()).unwrap_or_default());
+        let uri = Uri(place(self.files));
         Source { name: self.name.to_owned(), uri, format, schema, drift, span: perimeter_contract::Span::default() }
     }
 
@@ -168,8 +184,9 @@ impl Draft<'_> {
             usable_names(&layout.first, label)?;
             let leaves = layout.first.iter().map(|name| Leaf::new(vec![name.clone()], None, most_distinct)).collect();
             let mut seen = Seen { leaves, ..Seen::default() };
+            self.add_path_columns(&mut seen);
             let format = Format::Csv(options(true));
-            self.columns(&format, true, &mut seen, lens)?;
+            self.columns(&format, &mut seen, lens)?;
             let again = |(leaf, name): (&Leaf, &String)| leaf.profile.has(name);
             if request.header.is_some() || !seen.leaves.iter().zip(&layout.first).any(again) {
                 return Ok((seen, format, false));
@@ -177,8 +194,9 @@ impl Draft<'_> {
         }
         let leaves = (1..=width).map(|number| Leaf::new(vec![format!("column_{number}")], None, most_distinct)).collect();
         let mut seen = Seen { leaves, ..Seen::default() };
+        self.add_path_columns(&mut seen);
         let format = Format::Csv(options(false));
-        self.columns(&format, true, &mut seen, lens)?;
+        self.columns(&format, &mut seen, lens)?;
         Ok((seen, format, request.header.is_none()))
     }
 
@@ -195,6 +213,12 @@ impl Draft<'_> {
             let decoded;
             let bytes = match encoding {
                 Encoding::Utf8 => record,
+                // A record of a file with a byte order mark has none, and begins with a character below U+0100.
+                Encoding::Utf16 => {
+                    let order = if record.first() == Some(&0) { Encoding::Utf16Be } else { Encoding::Utf16Le };
+                    decoded = sniff::decode(record, order).unwrap_or_default();
+                    decoded.as_bytes()
+                }
                 other => {
                     decoded = sniff::decode(record, other).unwrap_or_default();
                     decoded.as_bytes()
@@ -202,17 +226,44 @@ impl Draft<'_> {
             };
             tree.record(bytes, lens);
         };
-        self.read(&source, &left, &stopped, &mut |_, _| {}, &mut take)?;
+        let passed = self.read(&source, &left, &stopped, &mut |_, _| {}, &mut take)?;
         tree.finish();
-        Ok(Seen { rows: self.rows - left.get(), leaves: tree.leaves, unread: tree.unread, stopped: stopped.get() })
+        let mut seen = Seen { rows: self.rows - left.get(), leaves: tree.leaves, unread: tree.unread, stopped: stopped.get() };
+        let in_records = seen.leaves.len();
+        self.add_path_columns(&mut seen);
+        for leaf in seen.leaves.iter_mut().skip(in_records) {
+            for (file, rows) in self.files.iter().zip(&passed.rows) {
+                let value = read::partition_keys(file).into_iter().find(|(key, _)| leaf.path.first() == Some(key)).and_then(|(_, value)| value);
+                match value {
+                    Some(value) => (0..*rows).for_each(|_| leaf.profile.text(&value, lens)),
+                    None => leaf.profile.null(*rows),
+                }
+            }
+            leaf.absent = leaf.profile.nulls;
+        }
+        Ok(seen)
+    }
+
+    /// Columns that stand in the path of every file and in no record.
+    fn add_path_columns(&self, seen: &mut Seen) {
+        let Some((first, others)) = self.files.split_first() else { return };
+        let names = |file: &InputFile| read::partition_keys(file).into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+        for name in names(first) {
+            let usable = usable_names(std::slice::from_ref(&name), "").is_ok() && !meaning::is_data(&name);
+            if usable && others.iter().all(|file| names(file).contains(&name)) && !seen.leaves.iter().any(|leaf| leaf.path.first() == Some(&name)) {
+                let mut leaf = Leaf::new(vec![name], None, 10_000);
+                leaf.in_path = true;
+                seen.leaves.push(leaf);
+            }
+        }
     }
 
     /// Reads columns as they are found.
-    fn columns(&self, format: &Format, text: bool, seen: &mut Seen, lens: &mut Lens) -> Result<()> {
+    fn columns(&self, format: &Format, seen: &mut Seen, lens: &mut Lens) -> Result<()> {
         let source = self.source(format.clone(), leaf::schema(self.name, &seen.leaves), Drift::AllowAdded);
         let (left, stopped) = (Cell::new(self.rows), Cell::new(false));
         let leaves = &mut seen.leaves;
-        self.read(&source, &left, &stopped, &mut |batch, rows| leaf::observe(batch, rows, text, leaves, lens), &mut |_| {})?;
+        self.read(&source, &left, &stopped, &mut |batch, rows| leaf::observe(batch, rows, leaves, lens), &mut |_| {})?;
         (seen.rows, seen.stopped) = (self.rows - left.get(), stopped.get());
         Ok(())
     }
@@ -225,31 +276,51 @@ impl Draft<'_> {
         stopped: &Cell<bool>,
         batch: &mut dyn FnMut(&RecordBatch, usize),
         rejected: &mut dyn FnMut(&[u8]),
-    ) -> Result<BTreeMap<String, u64>> {
+    ) -> Result<Passed> {
         let projection: Vec<usize> = (0..source.schema.columns.len()).collect();
-        let mut codes = BTreeMap::new();
+        let (mut codes, mut rows) = (BTreeMap::new(), Vec::new());
         for file in 0..self.files.len() {
             if left.get() == 0 {
                 stopped.set(true);
                 break;
             }
-            let ingest = Ingest { stores: self.stores, source, files: self.files, projection: &projection, batch_rows: 8192 };
+            let ingest = Ingest { stores: self.stores, source, files: self.files, projection: &projection, batch_rows: BATCH_ROWS };
             let mut enough = Enough { left, stopped };
-            let mut taking = Taking { left, stopped, batch, rejected, codes: &mut codes };
+            let mut taking = Taking { left, stopped, last_record: left.get(), batch, rejected, codes: &mut codes };
             let rules = UnitRules { observer: Some(&mut enough), ..UnitRules::default() };
-            match read::ingest_unit_with(&ingest, &Unit { source: 0, file, part: Part::Whole }, rules, &mut taking) {
+            let before = left.get();
+            let done = read::ingest_unit_with(&ingest, &Unit { source: 0, file, part: Part::Whole }, rules, &mut taking);
+            rows.push(before - left.get());
+            match done {
                 Err(_) if stopped.get() => break,
-                done => done.map(|_| ())?,
+                done => done.map(|_| ()).map_err(|error| if file == 0 { error } else { self.other_columns(error) })?,
             }
         }
-        Ok(codes)
+        Ok(Passed { codes, rows })
+    }
+
+    /// What the reader says of a later file that is unlike the first, in words that fit here: there is no contract yet.
+    fn other_columns(&self, error: Error) -> Error {
+        let is_drift = |code: &str| ["header-missing", "missing-column", "unknown-column", "column-type-mismatch"].contains(&code);
+        let messages: Vec<String> = match &error {
+            Error::Failed(failure) if is_drift(failure.code) => vec![failure.message.clone()],
+            Error::Contract(mistakes) if mistakes.list.iter().all(|mistake| is_drift(mistake.code)) => {
+                mistakes.list.iter().map(|mistake| mistake.message.clone()).collect()
+            }
+            _ => return error,
+        };
+        let first = self.files.first().map(|file| file.label.as_str()).unwrap_or_default();
+        let message = format!("the files have different columns; `the contract` is what {first} has: {}", messages.join("; "));
+        mistake("different-columns", &message, "Name files with the same columns, and propose a contract for each kind").into()
     }
 
     /// Decides, tries, and decides again where that shows something.
     fn propose(&self, seen: Seen, format: Format, hidden: bool) -> Result<Proposal> {
         let json = matches!(format, Format::Json(_));
         if seen.leaves.is_empty() {
-            return Err(mistake("nothing-readable", "no record of the files has a value that can be read", "Look at the format and its options").into());
+            let label = self.files.first().map(|file| file.label.as_str()).unwrap_or_default();
+            let message = format!("{label}: no record has a value that can be read");
+            return Err(mistake("nothing-readable", &message, "Look at the format and its options").into());
         }
         let reading = decide::reading(&seen.leaves, json);
         let mut tried = vec![Tried::default(); seen.leaves.len()];
@@ -260,12 +331,13 @@ impl Draft<'_> {
             let schema = loaded(&page)?;
             let source = self.source(format, schema, if seen.unread.is_empty() { Drift::Refuse } else { Drift::AllowAdded });
             let (left, stopped) = (Cell::new(self.rows), Cell::new(false));
-            let codes = self.read(&source, &left, &stopped, &mut |_, _| {}, &mut |_| {})?;
+            let codes = self.read(&source, &left, &stopped, &mut |_, _| {}, &mut |_| {})?.codes;
             let mut changed = false;
             for (leaf, tried) in seen.leaves.iter().zip(&mut tried) {
                 let broken = |rule: &str| codes.contains_key(&format!("{}.{rule}", leaf.name()));
                 let before = (tried.text_after_all, tried.optional);
-                tried.text_after_all |= broken("type") || broken("ambiguous-time");
+                // Where records have something else, that is what breaks the type.
+                tried.text_after_all |= !leaf.mixed && (broken("type") || broken("ambiguous-time"));
                 tried.optional |= broken("required") || broken("item-required");
                 changed |= before != (tried.text_after_all, tried.optional);
             }
@@ -284,7 +356,8 @@ impl Draft<'_> {
         for (leaf, tried) in seen.leaves.iter().zip(tried) {
             let proposed = decide::decide(leaf, reading, json, !seen.stopped, *tried);
             let nulls = decide::marked_nulls(&leaf.profile, reading) + leaf.profile.nulls;
-            lines.push(Line { leaf, proposed, nulls });
+            let distinct = leaf.profile.distinct().map(|distinct| distinct - decide::distinct_nulls(&leaf.profile, reading));
+            lines.push(Line { leaf, proposed, nulls, distinct });
         }
         let label = self.files.first().map(|file| file.label.as_str()).unwrap_or_default();
         let more = if self.files.len() > 1 { format!(" and {} more files", self.files.len() - 1) } else { String::new() };
@@ -298,7 +371,7 @@ impl Draft<'_> {
         ];
         if !unreadable.is_empty() {
             let codes: Vec<String> = unreadable.iter().map(|(code, count)| format!("{code} {}", grouped(*count))).collect();
-            comments.push(format!("decide: records that cannot be read, whatever the contract says: {}", codes.join(", ")));
+            comments.push(format!("decide: records that are rejected with this contract, by rule: {}", codes.join(", ")));
         }
         if hidden {
             comments
@@ -310,6 +383,9 @@ impl Draft<'_> {
                 seen.unread.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
             ));
         }
+        if self.files.len() > 1 {
+            comments.push("decide: whether the pattern in the next line matches these files and no others".to_owned());
+        }
         comments.push(format!("In the job:  {}", self.source_line(seen, format)));
         Page { name: self.name, comments, lines }.text()
     }
@@ -317,8 +393,7 @@ impl Draft<'_> {
 
 impl Draft<'_> {
     fn source_line(&self, seen: &Seen, format: &Format) -> String {
-        let label = self.files.first().map(|file| file.label.as_str()).unwrap_or_default();
-        format!("{}: {}", quoted(self.name), source_line(label, self.name, format, !seen.unread.is_empty()))
+        format!("{}: {}", stem(self.name), source_line(&place(self.files), self.name, format, !seen.unread.is_empty()))
     }
 }
 
@@ -341,107 +416,12 @@ fn mistake(code: &'static str, message: &str, help: &str) -> Failure {
     Failure::new(Culprit::File, code, message).help(help)
 }
 
-/// The name of a file up to its first point, in characters of a name.
-fn stem(label: &str) -> String {
-    let file = label.rsplit('/').next().unwrap_or_default();
-    let stem = file.split('.').find(|part| !part.is_empty()).unwrap_or("source");
-    let name: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
-    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("t_{name}") }
-}
-
-fn with_reading(format: &Format, reading: &Reading) -> Format {
-    let mut format = format.clone();
-    let text = match &mut format {
-        Format::Csv(options) => &mut options.text,
-        Format::Json(options) => &mut options.text,
-        _ => return format,
-    };
-    let style = STYLES.get(reading.style).copied().unwrap_or(STYLES[0]);
-    text.decimal_separator = style.decimal;
-    text.thousands_separator = style.thousands.map(char::from);
-    text.number_prefix = reading.prefix.and_then(|prefix| PREFIXES.get(prefix)).map(|prefix| (*prefix).to_owned());
-    text.null_markers = reading.markers.iter().filter_map(|marker| NULL_MARKERS.get(*marker)).map(|marker| (*marker).to_owned()).collect();
-    format
-}
-
 /// The contract as a job would load it.
 fn loaded(yaml: &str) -> Result<Schema> {
     let folder = tempfile::tempdir().map_err(|error| Failure::new(Culprit::Outside, "io-error", "no temporary folder can be made").because(error))?;
     let path = folder.path().join("proposed.odcs.yaml");
     std::fs::write(&path, yaml).map_err(|error| Failure::new(Culprit::Outside, "io-error", "the proposal cannot be tried").because(error))?;
     Ok(perimeter_contract::load_schema(&path)?.0)
-}
-
-fn encoding_name(encoding: Encoding) -> &'static str {
-    match encoding {
-        Encoding::Utf8 => "utf-8",
-        Encoding::Utf16 => "utf-16",
-        Encoding::Utf16Le => "utf-16le",
-        Encoding::Utf16Be => "utf-16be",
-        Encoding::Latin1 => "latin-1",
-        Encoding::Windows1252 => "cp1252",
-        Encoding::Cp850 => "cp850",
-    }
-}
-
-/// One entry of a job's `sources`.
-fn source_line(label: &str, name: &str, format: &Format, added: bool) -> String {
-    let character = |byte: u8| serde_json::Value::from(char::from(byte).to_string()).to_string();
-    let mut options = Vec::new();
-    let text = match format {
-        Format::Csv(csv) => {
-            if csv.delimiter != b',' {
-                options.push(format!("delimiter: {}", character(csv.delimiter)));
-            }
-            match csv.quote {
-                Some(b'"') => {}
-                Some(quote) => options.push(format!("quote: {}", character(quote))),
-                None => options.push("quote: none".to_owned()),
-            }
-            if let Some(comment) = csv.comment {
-                options.push(format!("comment: {}", character(comment)));
-            }
-            if !csv.header {
-                options.push("header: false".to_owned());
-            }
-            Some(&csv.text)
-        }
-        Format::Json(json) => {
-            if json.array {
-                options.push("layout: array".to_owned());
-            }
-            Some(&json.text)
-        }
-        _ => None,
-    };
-    if let Some(text) = text {
-        if text.encoding != Encoding::Utf8 {
-            options.push(format!("encoding: {}", encoding_name(text.encoding)));
-        }
-        if let Some(prefix) = &text.number_prefix {
-            options.push(format!("decimalPrefix: {}", serde_json::Value::from(prefix.as_str())));
-        }
-        if text.decimal_separator != b'.' {
-            options.push(format!("decimalSeparator: {}", character(text.decimal_separator)));
-        }
-        if let Some(separator) = text.thousands_separator {
-            options.push(format!("thousandsSeparator: {}", serde_json::Value::from(separator.to_string())));
-        }
-        if !text.null_markers.is_empty() {
-            options.push(format!("nullMarkers: {}", serde_json::Value::from(text.null_markers.clone())));
-        }
-    }
-    let options = if options.is_empty() { String::new() } else { format!(", options: {{{}}}", options.join(", ")) };
-    let drift = if added { ", drift: allowAdded" } else { "" };
-    let kind = match format {
-        Format::Csv(_) => "csv",
-        Format::Json(_) => "json",
-        Format::Parquet => "parquet",
-        Format::Arrow => "arrow",
-        Format::Avro => "avro",
-        Format::FixedWidth(_) => "fixedWidth",
-    };
-    format!("{{uri: {}, format: {kind}, schema: {name}.odcs.yaml{drift}{options}}}", serde_json::Value::from(label))
 }
 
 /// Ends the reading of a unit when there are enough records.
@@ -464,9 +444,12 @@ impl Observe for Enough<'_> {
     }
 }
 
+/// Takes records up to the last that is wanted. Rejected records of a batch come before the others, so they are told by their numbers.
 struct Taking<'a> {
     left: &'a Cell<u64>,
     stopped: &'a Cell<bool>,
+    /// Of this file.
+    last_record: u64,
     batch: &'a mut dyn FnMut(&RecordBatch, usize),
     rejected: &'a mut dyn FnMut(&[u8]),
     codes: &'a mut BTreeMap<String, u64>,
@@ -483,11 +466,13 @@ impl Accept for Taking<'_> {
     }
 
     fn rejected(&mut self, record: &Rejected<'_>) -> Result<()> {
-        if self.left.get() == 0 {
+        if record.record_number > self.last_record {
             self.stopped.set(true);
-            return Err(enough());
+            // What comes before may still be on its way, as a batch.
+            let surely_over = record.record_number - self.last_record > BATCH_ROWS as u64;
+            return if surely_over || self.left.get() == 0 { Err(enough()) } else { Ok(()) };
         }
-        self.left.set(self.left.get() - 1);
+        self.left.set(self.left.get().saturating_sub(1));
         for code in record.codes {
             *self.codes.entry((*code).to_owned()).or_default() += 1;
         }

@@ -45,7 +45,7 @@ mod partitions;
 mod rows;
 mod text;
 
-pub(crate) use head::{fields, head};
+pub(crate) use head::{fields, head, partition_keys};
 
 pub use crate::check::arrow_schema;
 pub use crate::store::InputFile;

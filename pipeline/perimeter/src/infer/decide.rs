@@ -1,9 +1,10 @@
 //! From what was seen to what is proposed.
 use super::formats::{PATTERNS, Pattern, Says};
 use super::leaf::Leaf;
-use super::meaning::{meaning, names_date, names_identifier};
+use super::meaning::{meaning, names_date, names_identifier, percent};
 use super::number::{Figures, PREFIXES, STYLES};
 use super::profile::{NULL_MARKERS, Profile};
+use super::write::grouped;
 use chrono::Datelike;
 use perimeter_contract::schema::{DataType, Offset, Zone};
 use perimeter_detect::InfoType;
@@ -87,8 +88,10 @@ pub(super) fn decide(leaf: &Leaf, reading: &Reading, json: bool, complete: bool,
     let mut proposed = match &leaf.declared {
         Some(data_type) => declared(data_type, leaf),
         None if profile.values() == 0 => Proposed::of("string", None).decide("the type: there is no value"),
-        None if tried.text_after_all => Proposed::of("string", None).decide("the type: the file does not hold what its values look like"),
-        None if json => of_json(leaf, reading),
+        None if tried.text_after_all && !profile.kinds.several() => {
+            Proposed::of("string", None).decide("the type: the file does not hold what its values look like")
+        }
+        None if json => of_json(leaf),
         None => of_text(leaf, reading),
     };
     let nulls = marked_nulls(profile, reading) + leaf.absent;
@@ -110,22 +113,35 @@ pub(super) fn marked_nulls(profile: &Profile, reading: &Reading) -> u64 {
     reading.markers.iter().filter_map(|marker| profile.markers.get(*marker)).sum()
 }
 
-fn of_json(leaf: &Leaf, reading: &Reading) -> Proposed {
+/// Different texts that are null under the proposed settings.
+pub(super) fn distinct_nulls(profile: &Profile, reading: &Reading) -> u64 {
+    reading.markers.iter().filter(|marker| profile.markers.get(**marker).is_some_and(|count| *count > 0)).count() as u64
+}
+
+fn of_json(leaf: &Leaf) -> Proposed {
     let kinds = leaf.profile.kinds;
     match (kinds.text > 0, kinds.number > 0, kinds.boolean > 0) {
-        _ if kinds.nested > 0 => {
-            Proposed::of("string", None).decide("some records have an object or array here, which is not read as text: they would be rejected")
-        }
         (false, false, true) => Proposed::of("boolean", None),
         (false, true, false) => match leaf.profile.numbers.styles[0] {
             Some(figures) => of_figures(&figures, leaf),
             None => Proposed::of("number", Some("double".to_owned())).decide("the numbers differ too much for an exact type; double rounds"),
         },
-        (true, false, false) => of_calendar(leaf, reading).unwrap_or_else(|| Proposed::of("string", None)),
+        (true, false, false) => of_calendar(leaf).unwrap_or_else(|| nearly(Proposed::of("string", None), &leaf.profile)),
         _ => Proposed::of("string", None).decide(format!(
             "{} texts, {} numbers and {} booleans stand here; what is not of the type that you choose is rejected",
             kinds.text, kinds.number, kinds.boolean
         )),
+    }
+}
+
+/// Text that almost is something else, for a person to decide: a contract that says so rejects what does not fit.
+fn nearly(proposed: Proposed, profile: &Profile) -> Proposed {
+    let numbers = profile.numbers.nearly().filter(|_| profile.kinds.text > 0).map(|share| (share, "numbers"));
+    let calendar = profile.nearly().and_then(|(pattern, share)| Some((share, PATTERNS.get(pattern)?.name())));
+    let best = [calendar, numbers].into_iter().flatten().max_by(|a, b| a.0.total_cmp(&b.0));
+    match best {
+        Some((share, what)) => proposed.decide(format!("{what}: {} of the distinct values; the others are none, and would be rejected", percent(share))),
+        None => proposed,
     }
 }
 
@@ -134,19 +150,20 @@ fn of_text(leaf: &Leaf, reading: &Reading) -> Proposed {
     let unmarked: u64 = profile.markers.iter().enumerate().filter(|(marker, _)| !reading.markers.contains(marker)).map(|(_, count)| count).sum();
     if profile.meant() == 0 || unmarked > 0 {
         let proposed = Proposed::of("string", None);
-        let looks = profile.meant() > 0 && (profile.numbers.styles.iter().any(Option::is_some) || profile.patterns != 0);
+        let calendar = (0..PATTERNS.len()).any(|pattern| profile.fits(pattern));
+        let looks = profile.meant() > 0 && (profile.numbers.styles.iter().any(Option::is_some) || calendar);
         return if looks && profile.markers[0] > 0 { proposed.decide("all but empty texts look like another type") } else { proposed };
     }
     if profile.booleans {
         return Proposed::of("boolean", None);
     }
-    if let Some(proposed) = of_calendar(leaf, reading) {
+    if let Some(proposed) = of_calendar(leaf) {
         return proposed;
     }
     let Some(figures) = profile.numbers.styles.get(reading.style).copied().flatten() else {
         let other = profile.numbers.styles.iter().any(Option::is_some);
         let proposed = Proposed::of("string", None);
-        return if other { proposed.decide("numbers, written with other separators than those of the rest of the file") } else { proposed };
+        return if other { proposed.decide("numbers, written with other separators than those of the rest of the file") } else { nearly(proposed, profile) };
     };
     if profile.numbers.prefixed.is_some_and(|(prefix, _)| Some(prefix) != reading.prefix) {
         return Proposed::of("string", None).decide("amounts, with another sign in front than in the rest of the file");
@@ -191,7 +208,7 @@ fn of_figures(figures: &Figures, leaf: &Leaf) -> Proposed {
     if figures.fractions_count { proposed } else { proposed.decide("every fraction is zero: whole numbers that some tool has written as floats?") }
 }
 
-fn of_calendar(leaf: &Leaf, _: &Reading) -> Option<Proposed> {
+fn of_calendar(leaf: &Leaf) -> Option<Proposed> {
     let profile = &leaf.profile;
     let name = leaf.path.last().map(String::as_str).unwrap_or_default();
     if profile.meant() == 0 || profile.kinds.number > 0 {
@@ -200,9 +217,7 @@ fn of_calendar(leaf: &Leaf, _: &Reading) -> Option<Proposed> {
     let plausible = |(index, pattern): &(usize, &Pattern)| {
         let Some((first, last)) = profile.days(*index) else { return false };
         let enough = pattern.digits_only.is_none_or(|least| names_date(name) || profile.distinct().is_none_or(|distinct| distinct >= least));
-        enough
-            && profile.patterns & (1 << index) != 0
-            && (pattern.two_digit_year || (year(first) >= 1800 && year(last) <= 2200) || pattern.digits_only.is_none())
+        enough && profile.fits(*index) && (pattern.two_digit_year || (year(first) >= 1800 && year(last) <= 2200) || pattern.digits_only.is_none())
     };
     let fitting: Vec<(usize, &Pattern)> = PATTERNS.iter().enumerate().filter(plausible).collect();
     let (index, pattern) = *fitting.first()?;
@@ -211,6 +226,7 @@ fn of_calendar(leaf: &Leaf, _: &Reading) -> Option<Proposed> {
     if let Some(text) = pattern.text {
         proposed.options.push(("format", text.to_owned()));
     }
+    proposed.remarks.push(format!("{}: 100 % of {} distinct values", pattern.name(), grouped(profile.looked_at(index))));
     if pattern.digits_only.is_some() {
         proposed = proposed.decide("digits only, and every value is such a date; a number could look the same");
     }

@@ -23,6 +23,14 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
+    /// For comments.
+    pub(super) fn name(&self) -> &'static str {
+        self.text.unwrap_or(match self.says {
+            Says::Date => "ISO 8601 dates",
+            Says::Timestamp => "ISO 8601 timestamps",
+        })
+    }
+
     /// Days since 1970-01-01, years of two digits counted from 2000.
     pub(super) fn days(&self, cell: &str) -> Option<i32> {
         match self.says {

@@ -1,8 +1,12 @@
 //! Records of JSON: names, nesting and what the values are, in the order in which they are met.
 use super::leaf::Leaf;
+use super::meaning::is_data;
 use super::profile::Lens;
 use serde::de::IgnoredAny;
 use std::collections::HashMap;
+
+/// More columns than this are keys that are values.
+const MOST_LEAVES: usize = 2_000;
 
 /// All that the records of JSON files have.
 #[derive(Default)]
@@ -10,7 +14,7 @@ pub(super) struct Tree {
     pub(super) leaves: Vec<Leaf>,
     index: HashMap<(Vec<String>, Option<usize>), usize>,
     pub(super) records: u64,
-    /// Arrays of arrays, and objects or arrays without anything in them: names.
+    /// Arrays of arrays, objects or arrays without anything in them, and objects whose keys are values: names.
     pub(super) unread: Vec<String>,
     most_distinct: usize,
 }
@@ -32,11 +36,16 @@ impl Tree {
         walk.value(None).is_some()
     }
 
-    /// Values that a record does not have are null.
+    /// One kind of value for each place; values that a record does not have are null.
     pub(super) fn finish(&mut self) {
+        let mut kept = vec![true; self.leaves.len()];
+        let all: Vec<usize> = (0..self.leaves.len()).collect();
+        self.settle(all, 0, None, &mut kept);
+        let mut kept = kept.into_iter();
+        self.leaves.retain(|_| kept.next().unwrap_or(true));
         for leaf in &mut self.leaves {
             if leaf.list_at.is_none() {
-                let seen = leaf.profile.values() + leaf.profile.kinds.nested + leaf.profile.nulls;
+                let seen = leaf.profile.values() + leaf.profile.nulls;
                 leaf.profile.null(self.records.saturating_sub(seen));
                 leaf.absent = leaf.profile.nulls;
             }
@@ -45,14 +54,49 @@ impl Tree {
         self.unread.dedup();
         let leaves = &self.leaves;
         self.unread.retain(|name| !leaves.iter().any(|leaf| leaf.name() == *name || leaf.name().starts_with(&format!("{name}."))));
-        // A value that has an object beside it is one or the other; both cannot be read.
-        let objects: Vec<Vec<String>> =
-            self.leaves.iter().flat_map(|leaf| (1..leaf.path.len()).map(|length| leaf.path.iter().take(length).cloned().collect())).collect();
-        for leaf in self.leaves.iter_mut().filter(|leaf| objects.contains(&leaf.path)) {
-            leaf.profile.kinds.nested += 1;
+    }
+
+    /// What has `depth` names in common is a value, an object or an array, and stays what most records have there: no contract allows more than one.
+    fn settle(&mut self, leaves: Vec<usize>, depth: usize, inside: Option<usize>, kept: &mut [bool]) {
+        let (mut values, mut arrays, mut objects) = (Vec::new(), Vec::new(), Vec::new());
+        for at in leaves {
+            let leaf = &self.leaves[at];
+            let shape = match leaf.list_at {
+                list_at if leaf.path.len() == depth && list_at == inside => &mut values,
+                Some(list_at) if list_at == depth && inside.is_none() => &mut arrays,
+                _ => &mut objects,
+            };
+            shape.push(at);
         }
-        let mixed = |leaf: &Leaf| leaf.list_at.is_none() && leaf.profile.values() == 0 && leaf.profile.kinds.nested > 0;
-        self.leaves.retain(|leaf| !mixed(leaf));
+        let seen = |at: &usize| self.leaves[*at].profile.values() + self.leaves[*at].profile.nulls;
+        let weights = [
+            values.iter().map(|at| self.leaves[*at].profile.values()).sum::<u64>(),
+            arrays.iter().map(seen).max().unwrap_or(0),
+            objects.iter().map(seen).max().unwrap_or(0),
+        ];
+        let shapes = [values, arrays, objects];
+        let Some(most) = (0..3).filter(|at| !shapes[*at].is_empty()).max_by_key(|at| weights[*at]) else { return };
+        let others = || (0..3).filter(|at| *at != most);
+        others().flat_map(|at| &shapes[at]).for_each(|at| kept[*at] = false);
+        if others().any(|at| weights[at] > 0) {
+            shapes[most].iter().for_each(|at| self.leaves[*at].mixed = true);
+        }
+        let [_, arrays, objects] = shapes;
+        match most {
+            1 => self.settle(arrays, depth, Some(depth), kept),
+            2 => {
+                let mut names: Vec<(String, Vec<usize>)> = Vec::new();
+                for at in objects {
+                    let Some(name) = self.leaves[at].path.get(depth) else { continue };
+                    match names.iter_mut().find(|(known, _)| known == name) {
+                        Some((_, same)) => same.push(at),
+                        None => names.push((name.clone(), vec![at])),
+                    }
+                }
+                names.into_iter().for_each(|(_, same)| self.settle(same, depth + 1, inside, kept));
+            }
+            _ => {}
+        }
     }
 
     fn leaf(&mut self, path: &[String], list_at: Option<usize>) -> Option<&mut Leaf> {
@@ -141,6 +185,13 @@ impl Walk<'_> {
                     let name = self.string()?;
                     self.blank()?;
                     self.at += 1;
+                    // Keys that are values, as of an object with an entry for each account: they are not shown, and no contract can name them.
+                    if is_data(&name) || name.trim().is_empty() || name.chars().any(char::is_control) || self.tree.leaves.len() >= MOST_LEAVES {
+                        let here = if self.path.is_empty() { "*".to_owned() } else { format!("{}.*", self.path.join(".")) };
+                        self.tree.unread.push(here);
+                        self.skip()?;
+                        continue;
+                    }
                     self.path.push(name);
                     self.value(list_at)?;
                     self.path.pop();

@@ -19,12 +19,16 @@ pub(super) struct Leaf {
     pub(super) declared: Option<DataType>,
     /// Whether the file has bytes where text is proposed.
     pub(super) bytes: bool,
+    /// Whether it stands in the paths of the files.
+    pub(super) in_path: bool,
+    /// Some records have something else here: an object, an array or a value.
+    pub(super) mixed: bool,
 }
 
 impl Leaf {
     pub(super) fn new(path: Vec<String>, list_at: Option<usize>, most_distinct: usize) -> Self {
         let name = path.last().cloned().unwrap_or_default();
-        Self { path, list_at, profile: Profile::new(&name, most_distinct), absent: 0, declared: None, bytes: false }
+        Self { path, list_at, profile: Profile::new(&name, most_distinct), absent: 0, declared: None, bytes: false, in_path: false, mixed: false }
     }
 
     pub(super) fn name(&self) -> String {
@@ -107,7 +111,7 @@ fn declared(data_type: &ArrowType) -> Option<(DataType, bool)> {
 }
 
 /// Shows a batch to the profiles; its columns are the leaves.
-pub(super) fn observe(batch: &RecordBatch, rows: usize, text: bool, leaves: &mut [Leaf], lens: &mut Lens) {
+pub(super) fn observe(batch: &RecordBatch, rows: usize, leaves: &mut [Leaf], lens: &mut Lens) {
     for (column, leaf) in batch.columns().iter().zip(leaves) {
         let column = column.slice(0, rows.min(column.len()));
         let values = match column.as_list_opt::<i32>() {
@@ -129,7 +133,7 @@ pub(super) fn observe(batch: &RecordBatch, rows: usize, text: bool, leaves: &mut
         // The text of a value is what it means, never what is shown.
         let Ok(cells) = cast(&values, &ArrowType::Utf8) else { continue };
         for cell in cells.as_string::<i32>().iter().flatten() {
-            if text { leaf.profile.text(cell, lens) } else { leaf.profile.declared(cell, lens) }
+            if leaf.declared.is_none() { leaf.profile.text(cell, lens) } else { leaf.profile.declared(cell, lens) }
         }
     }
 }

@@ -30,6 +30,9 @@ pub(super) fn meaning(verdict: &ColumnVerdict, number: bool, calendar: bool) -> 
         }
     } else if !number {
         meaning.semantic_type = verdict.semantic_type().filter(|name| calendar || *name == "FREE_TEXT");
+        if let Some(name) = meaning.semantic_type {
+            meaning.remarks.push(format!("{name}: by the look of {} distinct values", verdict.looked_at));
+        }
     }
     if let Some(lost) = verdict.lost_leading_zeros {
         meaning.remarks.push(format!("decide: {} that has lost its leading zeros", lost.semantic_type()));
@@ -42,7 +45,7 @@ pub(super) fn meaning(verdict: &ColumnVerdict, number: bool, calendar: bool) -> 
 }
 
 /// Rounded down below 100, so that `100 %` means all.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     if share >= 1.0 { "100 %".to_owned() } else { format!("{:.1} %", (share * 1000.0).floor() / 10.0) }
 }
 

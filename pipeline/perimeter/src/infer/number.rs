@@ -20,6 +20,38 @@ pub(super) const STYLES: [Style; 6] = [
     Style { decimal: b'.', thousands: Some(b'\'') },
 ];
 
+/// How many values fit something. Counting ends where it is plain that it is not what the column holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fit {
+    hits: u64,
+    misses: u64,
+}
+
+impl Fit {
+    /// More misses than typing errors explain.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.misses > 8 && self.misses > self.hits / 9
+    }
+
+    pub(super) fn count(&mut self, fits: bool) {
+        *(if fits { &mut self.hits } else { &mut self.misses }) += 1;
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.hits + self.misses
+    }
+
+    /// Every value fits.
+    pub(super) fn all(&self) -> bool {
+        self.misses == 0 && self.hits > 0
+    }
+
+    /// The share of values that fit, where it is nine of ten or more but not all.
+    pub(super) fn nearly(&self) -> Option<f64> {
+        (self.misses > 0 && self.hits >= 9 * self.misses).then(|| self.hits as f64 / (self.hits + self.misses) as f64)
+    }
+}
+
 /// What the numbers of a column have in common, read in one style.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Figures {
@@ -44,30 +76,40 @@ pub(super) struct Figures {
 pub(super) struct Numbers {
     /// By style; `None`: a value is no number in it.
     pub(super) styles: [Option<Figures>; STYLES.len()],
+    /// By style: values that are numbers in it or not.
+    fits: [Fit; STYLES.len()],
     /// Values with this prefix.
     pub(super) prefixed: Option<(usize, u64)>,
 }
 
 impl Default for Numbers {
     fn default() -> Self {
-        Self { styles: [Some(Figures::default()); STYLES.len()], prefixed: None }
+        Self { styles: [Some(Figures::default()); STYLES.len()], fits: [Fit::default(); STYLES.len()], prefixed: None }
     }
 }
 
 impl Numbers {
+    /// No style fits every value.
     pub(super) fn is_dead(&self) -> bool {
         self.styles.iter().all(Option::is_none)
     }
 
-    /// Takes one value; `exponent`: whether it may have one, as the numbers of JSON.
+    /// The style that fits most values, and their share.
+    pub(super) fn nearly(&self) -> Option<f64> {
+        self.fits.iter().filter_map(Fit::nearly).max_by(f64::total_cmp)
+    }
+
+    /// Takes one value.
     pub(super) fn see(&mut self, cell: &str) {
         let cell = self.without_prefix(cell);
-        for (style, figures) in STYLES.iter().zip(&mut self.styles) {
-            if let Some(known) = figures
-                && !take(cell, *style, known)
-            {
-                *figures = None;
+        for ((style, figures), fit) in STYLES.iter().zip(&mut self.styles).zip(&mut self.fits) {
+            if fit.is_hopeless() {
+                continue;
             }
+            let mut known = figures.unwrap_or_default();
+            let fits = take(cell, *style, &mut known);
+            *figures = figures.filter(|_| fits).map(|_| known);
+            fit.count(fits);
         }
     }
 
@@ -181,6 +223,23 @@ mod tests {
         assert!(figures(&["9223372036854775808"], 0).is_some_and(|f| f.wide));
         assert!(figures(&["1.5E-7"], 0).is_some_and(|f| f.exponent));
         assert!(figures(&["91750.0"], 0).is_some_and(|f| !f.fractions_count && f.fraction == 1));
+    }
+
+    #[test]
+    fn one_typing_error_in_ten() {
+        let numbers = |cells: &[&str]| {
+            let mut numbers = Numbers::default();
+            cells.iter().for_each(|cell| numbers.see(cell));
+            (numbers.is_dead(), numbers.nearly())
+        };
+        assert_eq!(numbers(&["1", "2", "3", "4", "5", "6", "7", "8", "9", "1O"]), (true, Some(0.9)));
+        assert_eq!(numbers(&["1O", "1", "2", "3", "4", "5", "6", "7", "8", "9"]), (true, Some(0.9)));
+        assert_eq!(numbers(&["1", "2", "x", "4", "5", "6", "7", "8", "y", "1O"]), (true, None));
+        assert_eq!(numbers(&["1", "2"]), (false, None));
+        let mut fit = Fit::default();
+        (0..9).for_each(|_| fit.count(false));
+        assert!(fit.is_hopeless(), "nothing but misses");
+        assert!(!fit.all() && !Fit::default().all());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is known of a column after its values have passed: types that still fit, counts, lengths. No value is kept.
 use super::formats::PATTERNS;
-use super::number::Numbers;
+use super::number::{Fit, Numbers};
 use foldhash::quality::FixedState;
 use hashbrown::HashSet;
 use perimeter_detect::{ColumnProfile, ColumnVerdict, Detector, Findings, ProfileOptions};
@@ -16,8 +16,13 @@ pub(super) struct Kinds {
     pub(super) text: u64,
     pub(super) number: u64,
     pub(super) boolean: u64,
-    /// Objects and arrays where other records have plain values.
-    pub(super) nested: u64,
+}
+
+impl Kinds {
+    /// More than one of them.
+    pub(super) fn several(self) -> bool {
+        [self.text, self.number, self.boolean].iter().filter(|count| **count > 0).count() > 1
+    }
 }
 
 /// One column.
@@ -31,8 +36,10 @@ pub(super) struct Profile {
     pub(super) numbers: Numbers,
     /// All are `true` or `false`.
     pub(super) booleans: bool,
-    /// One bit for each of [`PATTERNS`] that fits every value.
-    pub(super) patterns: u64,
+    /// By pattern of [`PATTERNS`]: values that it fits and does not.
+    fits: Vec<Fit>,
+    /// One bit for each that is still worth trying.
+    patterns: u64,
     /// By pattern: the first and last day.
     days: Vec<(i32, i32)>,
     pub(super) with_offset: u64,
@@ -60,6 +67,7 @@ impl Profile {
             numbers: Numbers::default(),
             booleans: true,
             patterns: u64::MAX.checked_shr(64u32.saturating_sub(u32::try_from(PATTERNS.len()).unwrap_or(64))).unwrap_or(0),
+            fits: vec![Fit::default(); PATTERNS.len()],
             days: vec![(i32::MAX, i32::MIN); PATTERNS.len()],
             with_offset: 0,
             distinct: HashSet::default(),
@@ -88,17 +96,18 @@ impl Profile {
             return;
         }
         self.booleans = self.booleans && (cell.eq_ignore_ascii_case("true") || cell.eq_ignore_ascii_case("false"));
-        if !self.numbers.is_dead() {
-            self.numbers.see(cell);
-        }
+        self.numbers.see(cell);
         let mut left = self.patterns;
         while left != 0 {
             let index = left.trailing_zeros() as usize;
             left &= left - 1;
-            let (Some(pattern), Some(range)) = (PATTERNS.get(index), self.days.get_mut(index)) else { continue };
-            match pattern.days(cell) {
+            let (Some(pattern), Some(range), Some(fit)) = (PATTERNS.get(index), self.days.get_mut(index), self.fits.get_mut(index)) else { continue };
+            let day = pattern.days(cell);
+            fit.count(day.is_some());
+            match day {
                 Some(day) => *range = (range.0.min(day), range.1.max(day)),
-                None => self.patterns &= !(1 << index),
+                None if fit.is_hopeless() => self.patterns &= !(1 << index),
+                None => {}
             }
         }
     }
@@ -166,6 +175,23 @@ impl Profile {
     /// Values that are not among [`NULL_MARKERS`].
     pub(super) fn meant(&self) -> u64 {
         self.values() - self.markers.iter().sum::<u64>()
+    }
+
+    /// Whether a pattern fits every value.
+    pub(super) fn fits(&self, pattern: usize) -> bool {
+        self.fits.get(pattern).is_some_and(Fit::all)
+    }
+
+    /// Values that a pattern was tried with.
+    pub(super) fn looked_at(&self, pattern: usize) -> u64 {
+        self.fits.get(pattern).map_or(0, Fit::total)
+    }
+
+    /// The pattern that fits most values though not all of them, and their share.
+    pub(super) fn nearly(&self) -> Option<(usize, f64)> {
+        let shares = self.fits.iter().enumerate().filter_map(|(pattern, fit)| Some((pattern, fit.nearly()?)));
+        // Of several the first is preferred.
+        shares.rev().max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// First and last day of a pattern, years of two digits counted from 2000.

@@ -52,7 +52,7 @@ pub(super) fn decode(head: &[u8], encoding: Encoding) -> Option<String> {
             match std::str::from_utf8(head) {
                 Ok(text) => Some(text.to_owned()),
                 Err(error) if error.error_len().is_none() => std::str::from_utf8(head.get(..error.valid_up_to())?).ok().map(str::to_owned),
-                Err(_) => None,
+                Err(_) => mostly_utf8(head).then(|| String::from_utf8_lossy(head).into_owned()),
             }
         }
         Encoding::Utf16 => match head {
@@ -66,6 +66,15 @@ pub(super) fn decode(head: &[u8], encoding: Encoding) -> Option<String> {
         Encoding::Windows1252 => encoding_rs::WINDOWS_1252.decode_without_bom_handling_and_without_replacement(head).map(Into::into),
         Encoding::Cp850 => Some(oem_cp::decode_string_complete_table(head, &oem_cp::code_table::DECODING_TABLE_CP850)),
     }
+}
+
+/// Whether lines with characters beyond ASCII are UTF-8, nine of ten at least, the first line among them: the others are damaged. Text of an old code page has
+/// hardly a line that is UTF-8 by chance.
+fn mostly_utf8(head: &[u8]) -> bool {
+    let lines = || head.split(|b| *b == b'\n');
+    let is_utf8 = |line: &&[u8]| std::str::from_utf8(line).is_ok();
+    let (good, bad): (Vec<&[u8]>, Vec<&[u8]>) = lines().filter(|line| !line.is_ascii()).partition(is_utf8);
+    lines().next().as_ref().is_some_and(is_utf8) && good.len() >= 9 * bad.len()
 }
 
 /// The encoding that a byte order mark announces.
@@ -192,6 +201,10 @@ mod tests {
         assert_eq!(decode(b"\xff\xfea\0\xe9\0", Encoding::Utf16).as_deref(), Some("aé"));
         assert_eq!(decode(b"caf\xc3", Encoding::Utf8).as_deref(), Some("caf"));
         assert_eq!(decode(b"caf\xe9\n", Encoding::Utf8), None);
+        let damaged = ["nome\n".as_bytes(), "São\n".repeat(9).as_bytes(), b"S\xe3o\n"].concat();
+        assert!(decode(&damaged, Encoding::Utf8).is_some_and(|text| text.starts_with("nome\nSão\n")));
+        assert_eq!(decode(&[damaged, b"S\xe3o\n".to_vec()].concat(), Encoding::Utf8), None);
+        assert_eq!(decode(&[b"n\xe3o\n".as_slice(), "São\n".repeat(99).as_bytes()].concat(), Encoding::Utf8), None);
         assert_eq!(decode(b"caf\x82", Encoding::Cp850).as_deref(), Some("café"));
         assert_eq!(decode(b"\x80", Encoding::Windows1252).as_deref(), Some("€"));
     }

@@ -10,6 +10,8 @@ pub(super) struct Line<'a> {
     pub(super) proposed: Proposed,
     /// Nulls under the proposed settings.
     pub(super) nulls: u64,
+    /// Distinct values that are no nulls; `None`: too many to count.
+    pub(super) distinct: Option<u64>,
 }
 
 /// The whole file.
@@ -56,15 +58,13 @@ fn properties(text: &mut String, lines: &[&Line<'_>], depth: usize, list_at: Opt
 fn element(text: &mut String, lines: &[&Line<'_>], depth: usize, list_at: Option<usize>, indent: usize) {
     let Some(first) = lines.first() else { return };
     let here = lines.iter().filter(|line| line.leaf.path.len() == depth);
-    // A name that is value and object is written as the value; the other half is in its remarks.
     if let Some(line) = here.clone().find(|line| line.leaf.list_at == list_at) {
         return value(text, line, indent, list_at.is_some());
     }
     if first.leaf.list_at == Some(depth) && list_at.is_none() {
         let _ = writeln!(text, "{:indent$}logicalType: array", "");
-        if let Some(line) = here.clone().next().filter(|line| line.proposed.required) {
+        if here.clone().next().is_some_and(|line| line.proposed.required) {
             let _ = writeln!(text, "{:indent$}required: true", "");
-            let _ = line;
         }
         let _ = writeln!(text, "{:indent$}items:", "");
         let inner = indent + 2;
@@ -79,14 +79,14 @@ fn element(text: &mut String, lines: &[&Line<'_>], depth: usize, list_at: Option
 }
 
 fn value(text: &mut String, line: &Line<'_>, indent: usize, item: bool) {
-    let Line { leaf, proposed, nulls } = line;
+    let Line { leaf, proposed, nulls, distinct } = line;
     let profile = &leaf.profile;
     let values = profile.values().saturating_sub(nulls.saturating_sub(profile.nulls.min(*nulls)));
     let mut counts = format!("{} values", grouped(values));
     let _ = write!(counts, ", {} null", if *nulls == 0 { "none".to_owned() } else { grouped(*nulls) });
-    match profile.distinct() {
+    match distinct {
         Some(distinct) => {
-            let _ = write!(counts, ", {} distinct", grouped(distinct));
+            let _ = write!(counts, ", {} distinct", grouped(*distinct));
         }
         None => counts.push_str(", too many distinct ones to count"),
     }
@@ -95,6 +95,13 @@ fn value(text: &mut String, line: &Line<'_>, indent: usize, item: bool) {
         let _ = if shortest == longest { write!(counts, ", {longest} characters each") } else { write!(counts, ", {shortest} to {longest} characters") };
     }
     let _ = writeln!(text, "{:indent$}# {counts}", "");
+    if leaf.in_path {
+        let _ = writeln!(text, "{:indent$}# in the path of the files, not in their records", "");
+    }
+    if leaf.mixed {
+        let _ =
+            writeln!(text, "{:indent$}# decide: some records have something else at this place (a value, an object or an array): they would be rejected", "");
+    }
     for remark in &proposed.remarks {
         let _ = writeln!(text, "{:indent$}# {remark}", "");
     }
@@ -105,7 +112,7 @@ fn value(text: &mut String, line: &Line<'_>, indent: usize, item: bool) {
     if proposed.required && !item {
         let _ = writeln!(text, "{:indent$}required: true", "");
     }
-    if !item && *nulls == 0 && values > 1 && profile.distinct() == Some(values) && !matches!(proposed.logical, "number" | "boolean") {
+    if !item && *nulls == 0 && values > 1 && *distinct == Some(values) && !matches!(proposed.logical, "number" | "boolean") {
         let _ = writeln!(text, "{:indent$}# unique: true              # decide: no value stands twice", "");
     }
     if !proposed.options.is_empty() {

@@ -1,6 +1,6 @@
 //! What a file says of itself before there is a contract for it.
 use super::decompress::{empty, failure, open};
-use super::{Part, arrow_ipc, avro, guarded, parquet};
+use super::{Part, arrow_ipc, avro, guarded, parquet, partitions};
 use crate::error::Result;
 use crate::store::{InputFile, Stores};
 use arrow::datatypes::Fields;
@@ -30,4 +30,9 @@ pub(crate) fn fields(stores: &Stores, format: &Format, file: &InputFile) -> Resu
         Format::Avro => avro::fields(stores, file),
         Format::Csv(_) | Format::Json(_) | Format::FixedWidth(_) => Ok(Fields::empty()),
     })
+}
+
+/// Keys and values of the folders of its path, which can be columns. The values are cell values.
+pub(crate) fn partition_keys(file: &InputFile) -> Vec<(String, Option<String>)> {
+    partitions::keys(file)
 }

@@ -55,6 +55,12 @@ fn segments(uri: &str) -> impl Iterator<Item = (&str, &str)> {
     folders.split('/').filter_map(|segment| segment.split_once('='))
 }
 
+/// The columns that the file's path could give, with their values; `None` where one is null.
+pub(super) fn keys(file: &InputFile) -> Vec<(String, Option<String>)> {
+    let value = |written: &str| decoded(written).filter(|text| text != NULL);
+    segments(&file.uri).filter_map(|(key, written)| Some((decoded(key)?, value(written)))).collect()
+}
+
 impl Partitions {
     /// # Errors
     /// Exit 2: a key stands twice in the path, with two values.
