@@ -1,0 +1,223 @@
+"""The financial corpora under strict contracts: what `check` finds in data that nobody here wrote, and that it is the same however it is read.
+
+A job and a contract for each data set stand under tests/corpora/financial. `expected.json` there says how many rows each check reads and rejects, rule by
+rule; FOUND.md says what they are. Beside those numbers, each check is held against the rows that Python's own readers see, and, for flat csv, against
+`Model`, which runs the contract's rules about single cells over csv.reader's rows and shares no code with the product.
+"""
+import bz2
+import collections
+import csv
+import datetime
+import io
+import json
+import re
+import shutil
+
+from harness import CORPORA, ROOT, WORK, Skip, digests, latest
+
+FINANCIAL = CORPORA / "financial"
+JOBS = ROOT / "tests" / "corpora" / "financial"
+PLACE = WORK / "financial"
+
+# Ways to run that must not change a number or a byte.
+ENVIRONMENTS = [
+    ("1 thread", ["--threads", "1"], {}),
+    ("2 threads, batches of 64 rows", ["--threads", "2"], {"PERIMETER_BATCH_ROWS": "64"}),
+    ("7 threads, batches of 777 rows", ["--threads", "7"], {"PERIMETER_BATCH_ROWS": "777"}),
+    ("TZ Asia/Kathmandu", [], {"TZ": "Asia/Kathmandu"}),
+    ("a Turkish locale", [], {"LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8"}),
+    ("the locale C", [], {"LANG": "C", "LC_ALL": "C", "TZ": "America/Sao_Paulo"}),
+]
+
+
+def corpora():
+    """The folder of the data, or a skip."""
+    if not FINANCIAL.exists():
+        raise Skip("../shared/corpora is not there")
+    return CORPORA.resolve()
+
+
+def parameters(out, extra=None):
+    """The command line's part of a job's parameters."""
+    given = {"corpora": corpora(), "out": out} | (extra or {})
+    return [part for name, value in given.items() for part in ("--param", f"{name}={value}")]
+
+
+def expected():
+    """The written expectations: {check: {job, parameters, read, rejected, rules, inputs}}."""
+    return json.loads((JOBS / "expected.json").read_text())
+
+
+def checked(perimeter, name, options=(), env=None):
+    """Runs one check; returns (done, report)."""
+    entry = expected()[name]
+    done = perimeter("check", JOBS / f"{entry['job']}.job.yaml", *parameters(PLACE / "out", entry.get("parameters")), "--json", *options, env=env)
+    return done, (json.loads(done.out) if done.code == 0 else {})
+
+
+def summary(report):
+    """The numbers of a report that expected.json writes down."""
+    return {"read": report["rows"]["read"], "rejected": report["rows"]["rejected"], "rules": {rule["rule"]: rule["rows"] for rule in report["rules"]}}
+
+
+def contract(path):
+    """(dataset's properties, parsed) of a contract file."""
+    import yaml
+    return yaml.safe_load(path.read_text())["schema"][0]
+
+
+def text(path):
+    """A file's text, unpacked, without its byte order mark, line ends as they are."""
+    raw = path.read_bytes()
+    return (bz2.decompress(raw) if path.suffix == ".bz2" else raw).decode("utf-8-sig")
+
+
+def csv_rows(path, options):
+    """All records of a csv file as csv.reader sees them, with its header or None. An empty line is no record for csv.reader, and one of one empty cell for us."""
+    quoting = csv.QUOTE_NONE if options.get("quote") == "none" else csv.QUOTE_MINIMAL
+    rows = list(csv.reader(io.StringIO(text(path), newline=""), delimiter=options.get("delimiter", ","), quoting=quoting))
+    return (None, rows) if options.get("header") is False else (rows[0], rows[1:])
+
+
+def rows_of(source):
+    """The number of records of a source's file by a reader of Python's own."""
+    path = FINANCIAL / source["uri"]
+    if source["format"] == "csv":
+        return len([row for row in csv_rows(path, source["options"])[1] if row])
+    if source["options"].get("layout") == "array":
+        return len(json.loads(text(path)))
+    return sum(1 for line in text(path).split("\n") if line.strip())
+
+
+def sources_of(entry):
+    """The sources of a check's job: {name: {uri below FINANCIAL, format, options, schema}}."""
+    import yaml
+    path = JOBS / f"{entry['job']}.job.yaml"
+    job = yaml.safe_load(path.read_text())
+    found = {}
+    for name, source in job["sources"].items():
+        uri = source["uri"].replace("${corpora}/financial/", "").replace("${file}", entry.get("parameters", {}).get("file", ""))
+        found[name] = {"uri": uri, "format": source["format"], "options": source.get("options", {}), "schema": path.parent / source["schema"]}
+    return found
+
+
+def luhn(value):
+    """ISO/IEC 7812-1, annex B."""
+    digits = [int(c) for c in reversed(value)]
+    return (sum(digits[::2]) + sum(sum(divmod(2 * d, 10)) for d in digits[1::2])) % 10 == 0
+
+
+def iban(value):
+    """ISO 13616: 97 leaves 1."""
+    return int("".join(str(int(c, 36)) for c in value[4:] + value[:4])) % 97 == 1
+
+
+def taxpayer(weights):
+    """CPF and CNPJ: two digits modulo 11, each over what stands before it."""
+    def check(value):
+        digits = [int(c) for c in value if c.isdigit()]
+        for at, these in zip((-2, -1), (weights[1:], weights)):
+            rest = sum(d * w for d, w in zip(digits[: len(these)], these)) % 11
+            if digits[at] != (0 if rest < 2 else 11 - rest):
+                return False
+        return len(digits) == len(weights) + 1
+    return check
+
+
+CHECK_DIGITS = {"luhn": luhn, "iban": iban, "cpf": taxpayer([11, 10, 9, 8, 7, 6, 5, 4, 3, 2]), "cnpj": taxpayer([6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2])}
+DATES = {"yyMMdd": "%y%m%d", "yyyy-MM-dd": "%Y-%m-%d", "yyyyMMdd": "%Y%m%d", "M/d/yyyy": "%m/%d/%Y", "M/d/yy": "%m/%d/%y", "yyMMdd HH:mm:ss": "%y%m%d %H:%M:%S", "yyyy-MM-dd HH:mm:ss": "%Y-%m-%d %H:%M:%S"}
+
+
+class Model:
+    """The contract's rules about single cells, naively: {rule: rows that break it}."""
+
+    NAMES = {"minimum": "minimum", "maximum": "maximum", "exclusiveMinimum": "exclusive-minimum", "exclusiveMaximum": "exclusive-maximum", "multipleOf": "multiple-of", "pattern": "pattern",
+             "minLength": "min-length", "maxLength": "max-length"}
+
+    def __init__(self, source, dataset, prefix=""):
+        self.source, self.name, self.prefix = dataset, source, prefix
+        self.rules = [(p, {q["metric"]: q for q in p.get("quality", []) if "metric" in q}, next((q["implementation"]["checkDigit"] for q in p.get("quality", []) if "implementation" in q), None))
+                      for p in dataset["properties"]]
+
+    def number(self, column, cell):
+        """The cell as an exact number of the column's type, or None."""
+        from decimal import Decimal
+        if self.prefix:
+            cell = re.sub(rf"^(-?){re.escape(self.prefix)}(-?)", r"\1\2", cell)
+        if column["logicalType"] == "integer":
+            return Decimal(cell) if re.fullmatch(r"[-+]?[0-9]+", cell) else None
+        if column.get("physicalType") == "double":
+            return Decimal(cell) if re.fullmatch(r"[-+]?([0-9]+(\.[0-9]+)?|\.[0-9]+)([eE][-+]?[0-9]+)?", cell) else None
+        precision, scale = map(int, re.findall(r"[0-9]+", column["physicalType"]))
+        whole = re.fullmatch(r"[-+]?0*([0-9]*)(?:\.([0-9]+))?", cell)
+        if not whole or not re.search(r"[0-9]", cell) or len(whole[1]) > precision - scale or len(whole[2] or "") > scale:
+            return None
+        return Decimal(cell)
+
+    def broken(self, column, metrics, digit, cell):
+        """Codes of the rules that one cell breaks."""
+        from decimal import Decimal
+        if cell == "":
+            return ["required"] if column.get("required") else []
+        options, kind = column.get("logicalTypeOptions", {}), column["logicalType"]
+        found = []
+        if kind in ("integer", "number"):
+            value = self.number(column, cell)
+            if value is None:
+                return ["type"]
+            bound = {k: Decimal(str(v)) for k, v in options.items()}
+            found += ["minimum"] * ("minimum" in bound and value < bound["minimum"]) + ["maximum"] * ("maximum" in bound and value > bound["maximum"])
+            found += ["exclusive-minimum"] * ("exclusiveMinimum" in bound and value <= bound["exclusiveMinimum"]) + ["exclusive-maximum"] * ("exclusiveMaximum" in bound and value >= bound["exclusiveMaximum"])
+            found += ["multiple-of"] * ("multipleOf" in bound and value % bound["multipleOf"] != 0)
+        elif kind in ("date", "timestamp"):
+            try:
+                datetime.datetime.strptime(cell, DATES[options["format"]])
+            except ValueError:
+                return ["type"]
+        elif kind == "string":
+            found += ["pattern"] * ("pattern" in options and not re.fullmatch(options["pattern"], cell))
+            found += ["min-length"] * (len(cell) < options.get("minLength", 0)) + ["max-length"] * (len(cell) > options.get("maxLength", 1 << 30))
+            found += ["check-digit"] * (digit is not None and not CHECK_DIGITS[digit](cell))
+        valid = metrics.get("invalidValues", {}).get("arguments", {}).get("validValues")
+        return found + ["valid-values"] * (valid is not None and cell not in map(str, valid))
+
+    def count(self, header, rows):
+        """{rule: rows} over a file's rows."""
+        columns = [(header or [p["name"] for p, _, _ in self.rules]).index(p["name"]) for p, _, _ in self.rules]
+        found = collections.Counter()
+        for row in rows:
+            if not row:
+                continue
+            if len(row) != len(self.rules):
+                found[f"{self.name}.ragged"] += 1
+                continue
+            for at, (column, metrics, digit) in zip(columns, self.rules):
+                for code in self.broken(column, metrics, digit, row[at]):
+                    found[f"{self.name}.{column['name']}.{code}"] += 1
+        return dict(found)
+
+
+def contracts(suite, perimeter):
+    """Every data set: rows and rejections are those written down, those of Python's readers and those of the model."""
+    corpora()
+    shutil.rmtree(PLACE, ignore_errors=True)
+    jobs = {str(p.relative_to(JOBS)).removesuffix(".job.yaml") for p in JOBS.rglob("*.job.yaml")}
+    suite.equal("financial: every job is checked, and every folder of the corpus has one",
+                (jobs - {e["job"] for e in expected().values()}, {p.name for p in FINANCIAL.iterdir() if p.is_dir()} - {j.split("/")[0] for j in jobs}), (set(), set()))
+    for name, entry in sorted(expected().items()):
+        if "csv" in entry.get("parameters", {}):
+            continue                                                                    # a file that the test writes: see `cfpb_formats`
+        done, report = checked(perimeter, name)
+        if not suite.check(f"{name}: check ends well", [] if done.code == 0 else [done.last]):
+            continue
+        found = summary(report)
+        suite.equal(f"{name}: read, rejected, and rows by rule", found, {k: entry[k] for k in found})
+        sources = sources_of(entry)
+        suite.equal(f"{name}: rows read are those of Python's readers", found["read"] - entry.get("blankLines", 0), sum(map(rows_of, sources.values())))
+        wanted, known = {}, re.compile(r"(type|required|pattern|valid-values|minimum|maximum|exclusive-minimum|exclusive-maximum|multiple-of|min-length|max-length|check-digit)$")
+        if all(source["format"] == "csv" for source in sources.values()):
+            for source, what in sources.items():
+                header, rows = csv_rows(FINANCIAL / what["uri"], what["options"])
+                wanted |= Model(source, contract(what["schema"]), what["options"].get("decimalPrefix", "")).count(header, rows)
+            mine = {rule: rows for rule, rows in found["rules"].items() if known.search(rule.rsplit(".", 1)[-1]) and rule.count(".") >= 2}
+            suite.equal(f"{name}: rules about cells reject what the naive model rejects", mine, {k: v for k, v in wanted.items() if not k.endswith(".ragged")})
