@@ -13,11 +13,11 @@ import json
 import re
 import shutil
 
-from harness import CORPORA, ROOT, WORK, Skip, digests, latest
+from harness import CORPORA, LOGS, ROOT, WORK, Skip, digests, latest
 
 FINANCIAL = CORPORA / "financial"
 JOBS = ROOT / "tests" / "corpora" / "financial"
-PLACE = WORK / "financial"
+PLACE = WORK / "corpora" / "financial"
 
 # Ways to run that must not change a number or a byte.
 ENVIRONMENTS = [
@@ -407,3 +407,19 @@ def splitting(suite, perimeter):
     suite.equal("german credit 260 times over in one file: every count is 260 times what one has", found, wanted)
     suite.check("german credit 260 times over: one thread says the same", [] if reports[0] == reports[1] else ["another report"])
     big.unlink()
+
+
+def says_nothing_raw(suite, perimeter):
+    """No identifier of the corpora's people stands in what the checks before said, at log level trace."""
+    corpora()
+    columns = {"faker_synthetic/customers_*.csv": ["email", "iban", "card_number", "cpf", "ssn_or_national_id", "note"],
+               "presidio_research/presidio_evaluator/data_generator/raw_data/FakeNameGenerator.com_3000.csv": ["EmailAddress", "StreetAddress", "Password"], "presidio_samples/docs/samples/fabric/data/*.csv": ["email", "user_query"]}
+    values = set()
+    for pattern, names in columns.items():
+        for path in FINANCIAL.glob(pattern):
+            header, rows = csv_rows(path, {})
+            values |= {row[header.index(name)] for row in rows for name in names if len(row[header.index(name)]) >= 9}
+    said = b"\n".join(path.read_bytes() for path in sorted(LOGS.iterdir())).decode("utf-8", "replace")
+    suite.check("financial: there are values to look for and logs to look in", [] if len(values) > 10000 and "FakeNameGenerator.com_3000.csv" in said else [f"{len(values)} values, {len(said)} characters"])
+    words = {word.strip("\"',;:()[]{}") for word in said.split()}
+    suite.check("financial: no e-mail, account, card or person's number, and no note, in any message or log", [f"{len(v)} characters" for v in values if (v in words if " " not in v else v in said)])
