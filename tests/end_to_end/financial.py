@@ -304,6 +304,7 @@ def cfpb_formats(suite, perimeter):
             shards, rows, (counts, rejections) = found
             extra_rows = 1 if job == "utf8_csv" else 0                                    # the csv has a row more, which the query drops
             suite.equal(f"cfpb {what}: {job}: rows read, rejected, and in the table", (counts["read"] - extra_rows, counts["rejected"], len(rows)), (read, rejected, read - rejected))
+            suite.equal(f"cfpb {what}: {job}: a run rejects what check counts", rejections, expected()[f"cfpb_complaints/{job}"]["rules"])
             if first is None:
                 first, base = (shards, rows, rejections), job
             else:
