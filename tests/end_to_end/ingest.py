@@ -225,4 +225,4 @@ def fixed_width(suite, perimeter):
     done, report = checked(perimeter, path)
     suite.check("fixed width: check ends well", [] if done.code == 0 else [done.last])
     suite.equal("fixed width: one bad record costs itself", counted(report), {"titles.due.type": 1, "titles.ragged": 1, "titles.unknown-record-type": 1})
-    suite.equal("fixed width: rows", report.get("rows", {}).get("read"), 5)
+    suite.equal("fixed width: rows, and records that are none", [report.get("rows", {}).get(k) for k in ("read", "passedOver")], [5, 2])

@@ -412,7 +412,13 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, digests: &[Vec<Op
         },
         keys: keys.facts().into_iter().map(|key| seal::KeyVersion { name: key.name, keyring: key.keyring, version: key.version }).collect(),
         inputs,
-        rows: seal::RowCounts { read: tally.rows_read, rejected: tally.rows_rejected, written: rows_written },
+        rows: seal::RowCounts {
+            read: tally.rows_read,
+            rejected: tally.rows_rejected,
+            passed_over: tally.rows_passed_over,
+            with_added_fields: tally.rows_with_added_fields,
+            written: rows_written,
+        },
         rejections: tally.rejections.clone(),
         gates: gates.collect(),
     })

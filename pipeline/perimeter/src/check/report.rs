@@ -34,6 +34,10 @@ pub struct Report {
     pub rows_read: u64,
     /// Rows that break a rule.
     pub rows_rejected: u64,
+    /// Records of types that are no rows; not among `rows_read`.
+    pub rows_passed_over: u64,
+    /// Rows with keys that the contract does not have and `drift: allowAdded` lets pass unread.
+    pub rows_with_added_fields: u64,
     /// Rules about datasets, in the order of sources and rules.
     pub verdicts: Vec<Verdict>,
 }
@@ -54,6 +58,12 @@ impl Report {
         }
         text.push_str(&line("rejected", self.rows_rejected, ""));
         text.push_str(&format!("{:rule_width$}  {:>12}\n", "read", self.rows_read));
+        if self.rows_passed_over > 0 {
+            text.push_str(&format!("{} records of other types were passed over\n", self.rows_passed_over));
+        }
+        if self.rows_with_added_fields > 0 {
+            text.push_str(&format!("{} rows have fields that the contract does not have: those were not read\n", self.rows_with_added_fields));
+        }
         if !self.verdicts.is_empty() {
             text.push('\n');
         }
@@ -65,7 +75,7 @@ impl Report {
         text
     }
 
-    /// `{rows: {read, rejected}, rules: [{rule, rows, share, first: [{file, record}]}], verdicts: [{rule, metric, holds, wanted, counted, of}]}`; shares from 0 to 1.
+    /// `{rows: {read, rejected, passedOver, withAddedFields}, rules: [{rule, rows, share, first: [{file, record}]}], verdicts: [{rule, metric, holds, wanted, counted, of}]}`; shares from 0 to 1.
     pub fn json(&self) -> serde_json::Value {
         let fraction = |rows: u64| if self.rows_read == 0 { 0.0 } else { rows as f64 / self.rows_read as f64 };
         let rules = self.rules.iter().map(|r| serde_json::json!({"rule": r.rule, "rows": r.rows, "share": fraction(r.rows), "first": r.first}));
@@ -79,7 +89,7 @@ impl Report {
             json
         });
         serde_json::json!({
-            "rows": {"read": self.rows_read, "rejected": self.rows_rejected},
+            "rows": {"read": self.rows_read, "rejected": self.rows_rejected, "passedOver": self.rows_passed_over, "withAddedFields": self.rows_with_added_fields},
             "rules": rules.collect::<Vec<_>>(),
             "verdicts": verdicts.collect::<Vec<_>>(),
         })

@@ -509,3 +509,13 @@ fn lists_hold_their_items_and_nothing_of_rows_that_are_none() {
     let typed = typing.finish();
     assert_eq!((typed.untyped, typed.ambiguous), (vec![0, 1], vec![0]));
 }
+
+#[test]
+fn a_report_says_what_was_not_read() {
+    let quiet = super::report::Report { rows_read: 5, ..Default::default() };
+    assert!(!quiet.text().contains("passed over") && !quiet.text().contains("not read"), "{}", quiet.text());
+    let report = super::report::Report { rows_passed_over: 2, rows_with_added_fields: 3, ..quiet };
+    assert!(report.text().contains("2 records of other types were passed over"), "{}", report.text());
+    assert!(report.text().contains("3 rows have fields that the contract does not have"), "{}", report.text());
+    assert_eq!(report.json()["rows"], serde_json::json!({"read": 5, "rejected": 0, "passedOver": 2, "withAddedFields": 3}));
+}

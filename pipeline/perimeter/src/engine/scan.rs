@@ -423,6 +423,8 @@ impl Checked {
                 }
                 tally.rows_read += counted.rows_read;
                 tally.rows_rejected += counted.rows_rejected;
+                tally.rows_passed_over += counted.rows_passed_over;
+                tally.rows_with_added_fields += counted.rows_with_added_fields;
                 for (rule, rows) in counted.rejections {
                     let code = rule.strip_prefix(name).and_then(|rest| rest.strip_prefix('.')).unwrap_or(&rule);
                     tally.count(name, (index, unit.file), code, rows, counted.first.get(&rule).map_or(&[], Vec::as_slice));

@@ -14,6 +14,10 @@ pub struct Tally {
     pub rows_read: u64,
     /// Rows that broke a rule.
     pub rows_rejected: u64,
+    /// Fixed width: records of types that are no rows; not among `rows_read`.
+    pub rows_passed_over: u64,
+    /// Rows with keys that the contract does not have, where `drift: allowAdded` lets them pass unread.
+    pub rows_with_added_fields: u64,
     /// By `source.column.rule`; a row counts once for each rule that it breaks.
     pub rejections: BTreeMap<String, u64>,
     /// By source, file and `column.rule`.
@@ -66,6 +70,13 @@ impl Tally {
             rows: *rows,
             first: self.first.get(rule).map(|first| first.iter().map(position).collect()).unwrap_or_default(),
         });
-        Report { rules: rules.collect(), rows_read: self.rows_read, rows_rejected: self.rows_rejected, verdicts: self.verdicts.clone() }
+        Report {
+            rules: rules.collect(),
+            rows_read: self.rows_read,
+            rows_rejected: self.rows_rejected,
+            rows_passed_over: self.rows_passed_over,
+            rows_with_added_fields: self.rows_with_added_fields,
+            verdicts: self.verdicts.clone(),
+        }
     }
 }

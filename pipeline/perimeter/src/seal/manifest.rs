@@ -146,8 +146,18 @@ pub struct RowCounts {
     pub read: u64,
     /// Rejected by *check*.
     pub rejected: u64,
+    /// Fixed width: records of types that are no rows; not among `read`. Not written when there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub passed_over: u64,
+    /// Rows with fields that the contract does not have and `drift: allowAdded` let pass unread. Not written when there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub with_added_fields: u64,
     /// That came out of `prepare`: each is one event of one sequence, or one record.
     pub written: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How the shards are written.

@@ -24,7 +24,7 @@ pub(super) fn facts(rows: u64) -> Facts {
         },
         keys: vec![KeyVersion { name: "person".into(), keyring: "k".into(), version: 1 }],
         inputs: vec![Input { source: "tx".into(), uri: "tx.csv".into(), bytes: 1, etag: None, sha256: None, rows: rows + 2, rejections: BTreeMap::new() }],
-        rows: RowCounts { read: rows + 2, rejected: 2, written: rows },
+        rows: RowCounts { read: rows + 2, rejected: 2, passed_over: 0, with_added_fields: 0, written: rows },
         rejections: BTreeMap::from([("check-digit".into(), 2)]),
         gates: BTreeMap::new(),
     }
