@@ -14,6 +14,7 @@ mod parquet;
 mod partitions;
 mod stored;
 mod text;
+mod text_suites;
 mod units;
 
 use super::csv::Csv;

@@ -161,27 +161,6 @@ fn byte_order_marks_agree_with_the_job_or_are_refused() {
 }
 
 #[test]
-fn chardet_files_are_what_they_say() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora/conformance/encodings-chardet/tests");
-    let suites = [("windows-1252", Encoding::Windows1252), ("iso-8859-1", Encoding::Latin1), ("UTF-16LE", Encoding::Utf16Le), ("utf-8", Encoding::Utf8)];
-    let bench = Bench::new();
-    let mut seen = 0;
-    for (folder, encoding) in suites {
-        for entry in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let text = TextOptions { encoding, ..TextOptions::default() };
-            let options = CsvOptions { header: false, quote: None, delimiter: 1, text, ..csv_options() };
-            let (out, tally) = bench.read(&csv_source_with(&path, &["line"], options)).unwrap();
-            assert_eq!((tally.rows_rejected, out.rows.is_empty()), (0, false), "{}", path.display());
-            seen += 1;
-        }
-    }
-    if seen == 0 {
-        super::conformance::say("skipped: ../shared/corpora/conformance/encodings-chardet is not there");
-    }
-}
-
-#[test]
 fn numbers_as_the_job_says_they_are_written() {
     let bench = Bench::new();
     let path = bench.write("in.csv", "d;i;f\n1.234,56;1.234;-0,5\n-R$ 1234,5;-7;1e3\n1,234.56;1,5;1.5\n");
