@@ -419,7 +419,7 @@ fn dates_and_times_are_what_the_corpus_says() {
     let plain = TextOptions::default();
     let by_format = |pattern: &str, value: &str| {
         let format = DateFormat::new(pattern).unwrap();
-        let data_type = if format.has_time() { at(format, Some(chrono_tz::UTC)) } else { DataType::Date { format } };
+        let data_type = if format.compiled.has_time() { at(format, Some(chrono_tz::UTC)) } else { DataType::Date { format } };
         styled(&plain, &data_type, value)
     };
     // By default, with a format, no value, variants.
