@@ -2,6 +2,7 @@
 mod arrow;
 mod avro;
 mod bad_files;
+mod bug_reports;
 mod columnar_suites;
 mod conformance;
 mod csv;
