@@ -31,7 +31,7 @@ fn formats(cells: &[&str], text: &TextOptions) -> Vec<(&'static str, String, For
     let fixed =
         FixedWidthOptions { record_length: u32::try_from(width).unwrap(), line_ends: true, fields: vec![field], record_types: None, text: text.clone() };
     let objects: Vec<String> = cells.iter().map(|cell| serde_json::json!({"c": cell}).to_string()).collect();
-    vec![
+    let mut formats = vec![
         (
             "in.csv",
             format!("c\n{}\n", cells.iter().map(|cell| format!("\"{}\"", cell.replace('"', "\"\""))).collect::<Vec<_>>().join("\n")),
@@ -39,8 +39,13 @@ fn formats(cells: &[&str], text: &TextOptions) -> Vec<(&'static str, String, For
         ),
         ("in.ndjson", objects.join("\n"), Format::Json(JsonOptions { array: false, text: text.clone() })),
         ("in.json", format!("[{}]", objects.join(",\n")), Format::Json(JsonOptions { array: true, text: text.clone() })),
-        ("in.txt", cells.iter().map(|cell| format!("{cell}{}\n", " ".repeat(width - cell.chars().count()))).collect(), Format::FixedWidth(fixed)),
-    ]
+    ];
+    // Longer ones are refused when the job is planned.
+    if width <= 20_000 {
+        let lines = cells.iter().map(|cell| format!("{cell}{}\n", " ".repeat(width - cell.chars().count()))).collect();
+        formats.push(("in.txt", lines, Format::FixedWidth(fixed)));
+    }
+    formats
 }
 
 /// Cells, and the records that are rejected as of another type.

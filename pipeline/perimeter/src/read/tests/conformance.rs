@@ -122,7 +122,7 @@ impl Tally {
     pub(super) fn tell(&self, suite: &str) {
         say(&format!("{suite}: {} files", self.files));
         for (verdict, paths) in &self.verdicts {
-            let names = if paths.len() <= 12 && !verdict.starts_with("all rows") { paths.join(", ") } else { String::new() };
+            let names = if paths.len() <= 6 && !verdict.contains("all ") { paths.join(", ") } else { String::new() };
             say(&format!("  {:4} {verdict}  {names}", paths.len()));
         }
     }
