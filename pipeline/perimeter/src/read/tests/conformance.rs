@@ -80,6 +80,9 @@ pub(super) fn say(text: &str) {
 /// Longest that a file may take: they are small, and a machine may be busy.
 const SECONDS: u64 = 60;
 
+/// Most that the process of these tests may take.
+const MEMORY_KIB: u64 = 2 << 20;
+
 /// What `work` gives, in bounded time; a hang or a panic names the file.
 pub(super) fn in_time<T: Send + 'static>(path: &Path, work: impl FnOnce() -> T + Send + 'static) -> T {
     let (send, receive) = mpsc::channel();
@@ -120,7 +123,13 @@ impl Tally {
 
     /// Prints how many files got which verdict, and their names where they are few.
     pub(super) fn tell(&self, suite: &str) {
-        say(&format!("{suite}: {} files", self.files));
+        // Of the whole process, all tests that ran before or beside it included.
+        let peak_kib = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
+            let line = status.lines().find(|line| line.starts_with("VmHWM:"))?.to_owned();
+            line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()
+        });
+        assert!(peak_kib.is_none_or(|peak| peak < MEMORY_KIB), "{suite}: {peak_kib:?} KiB");
+        say(&format!("{suite}: {} files, peak of the process {} MiB", self.files, peak_kib.unwrap_or_default() >> 10));
         for (verdict, paths) in &self.verdicts {
             let names = if paths.len() <= 6 && !verdict.contains("all ") { paths.join(", ") } else { String::new() };
             say(&format!("  {:4} {verdict}  {names}", paths.len()));

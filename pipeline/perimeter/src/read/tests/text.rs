@@ -160,6 +160,33 @@ fn byte_order_marks_agree_with_the_job_or_are_refused() {
     }
 }
 
+/// UTF-16 without a mark, in a job that says something else: as bytes of one character each it would be text.
+#[test]
+fn utf16_without_a_mark_is_no_other_text() {
+    let bench = Bench::new();
+    for encoding in [Encoding::Utf8, Encoding::Latin1, Encoding::Windows1252, Encoding::Cp850] {
+        for (written, name) in [(Encoding::Utf16Le, "utf-16le"), (Encoding::Utf16Be, "utf-16be")] {
+            let bytes = encode(written, "1,2\n3,4\n");
+            for format in [Format::Csv(CsvOptions { header: false, ..csv_options() }), Format::Json(JsonOptions::default())] {
+                let path = bench.write("in.txt", if matches!(format, Format::Csv(_)) { bytes.clone() } else { encode(written, "{\"a\":1}\n") });
+                let mut source = source_of(&path, format);
+                match &mut source.format {
+                    Format::Csv(CsvOptions { text, .. }) | Format::Json(JsonOptions { text, .. }) => text.encoding = encoding,
+                    _ => panic!(),
+                }
+                let (code, exit, message) = refusal(bench.read(&source));
+                assert_eq!((code, exit), ("format-mismatch", 2), "{encoding:?} {written:?}");
+                assert!(message.contains("in.txt") && message.contains(name), "{message}");
+            }
+        }
+        // Zeros elsewhere are characters.
+        let mut source = csv_source_with(&bench.write("in.csv", "a\0,b\n\0,c\n"), &["x", "y"], CsvOptions { header: false, ..csv_options() });
+        let Format::Csv(options) = &mut source.format else { panic!() };
+        options.text.encoding = encoding;
+        assert_eq!(bench.read(&source).unwrap().0.cells(), [["a\0", "b"], ["\0", "c"]]);
+    }
+}
+
 #[test]
 fn numbers_as_the_job_says_they_are_written() {
     let bench = Bench::new();
