@@ -117,6 +117,11 @@ impl Bench {
             for (code, count) in tally.rejections {
                 *total.rejections.entry(code).or_default() += count;
             }
+            for (code, numbers) in tally.first {
+                let first = total.first.entry(code).or_default();
+                first.extend(numbers);
+                first.truncate(crate::check::report::POSITIONS);
+            }
         }
         assert_eq!(total.rows_rejected, out.rejected.len() as u64);
         if projection.len() == source.schema.columns.len() {
