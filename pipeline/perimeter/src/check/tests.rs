@@ -385,49 +385,85 @@ fn amounts_are_what_the_corpus_says() {
     assert!(seen[0] > 10 && seen[1] > 2 && seen[2] > 20 && seen[3] > 250, "{seen:?}");
 }
 
-/// What a timestamp or date without a format is, said by another means than the parser: RFC 3339 with a blank for the `T` and the offset optional. Every verdict of
-/// the corpus about such texts holds; other forms of ISO 8601 (week and ordinal dates, reduced precision, no separators, a comma, 24:00) are not the default, and
-/// those that a pattern can say are read with it.
+/// A `format` that takes a text which the default does not.
+const WITH_A_FORMAT: &[(&str, &str)] = &[
+    ("20090519", "yyyyMMdd"),
+    ("2020/02/29", "yyyy/MM/dd"),
+    ("2009-05-19 14", "yyyy-MM-dd HH"),
+    ("2009-05-19 14:31", "yyyy-MM-dd HH:mm"),
+    ("2009-05-19T14:39Z", "yyyy-MM-dd'T'HH:mmX"),
+    ("20090621T0545Z", "yyyyMMdd'T'HHmmX"),
+    ("2010-02-18T16:23:48,444", "yyyy-MM-dd'T'HH:mm:ss,SSS"),
+];
+
+/// Forms of ISO 8601 that are no value of any format, and why.
+const NO_VALUE: &[(&str, &str)] = &[
+    (r"^\d{4}(-\d{2})?$", "names no day"),
+    (r"^\d{4}-\d{3}$", "a day of the year"),
+    (r"^\d{4}-?W\d{2}", "a week"),
+    (r"T\d{2}(:\d{2})?[.,]\d+([+-]\d{4})?$", "a fraction of an hour or a minute"),
+    ("T24:00$", "the end of a day is the start of the next"),
+    (":60Z$", "a leap second"),
+];
+
+/// What a timestamp or date without a format is, said by another means than the parser: RFC 3339 with a blank for the `T` and the offset optional. Each row of the
+/// corpus without a variant is as it says: by default, with a format of [`WITH_A_FORMAT`], or of a form in [`NO_VALUE`]. Its variants are held against
+/// `docs/ingest.md`, "Dates and amounts".
 #[test]
 fn dates_and_times_are_what_the_corpus_says() {
     let Some(rows) = corpus("dates_times.csv") else { return say_skipped("dates_times.csv") };
     let profile = regex::Regex::new(r"^\d{4}-\d{2}-\d{2}([ Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}(:?\d{2})?)?)?$").unwrap();
+    let no_value: Vec<regex::Regex> = NO_VALUE.iter().map(|(form, _)| regex::Regex::new(form).unwrap()).collect();
     let day = regex::Regex::new(r"^\d{4}-\d{2}-\d{2}$").unwrap();
-    let date = |pattern: &str| DataType::Date { format: DateFormat::new(pattern).unwrap() };
     let at = |format: DateFormat, default| DataType::Timestamp { format, zone: Zone::Utc { default } };
     let plain = TextOptions::default();
-    let mut seen = 0;
+    let by_format = |pattern: &str, value: &str| {
+        let format = DateFormat::new(pattern).unwrap();
+        let data_type = if format.compiled.has_time() { at(format, Some(chrono_tz::UTC)) } else { DataType::Date { format } };
+        styled(&plain, &data_type, value)
+    };
+    // By default, with a format, no value, variants.
+    let mut seen = [0; 4];
     for [value, kind, verdict, variant] in &rows {
-        if !variant.is_empty() || value == "2009-05-31 14:53:60Z" {
-            // A leap second is no time of this calendar.
-            continue;
-        }
         let wanted = verdict == "true";
-        let with_zone = kind == "rfc3339";
-        let default = if with_zone { None } else { Some(chrono_tz::UTC) };
-        let ours = if day.is_match(value) {
-            styled(&plain, &DataType::Date { format: DateFormat::iso_date() }, value)
-        } else {
-            styled(&plain, &at(DateFormat::iso_timestamp(), default), value)
-        };
-        assert_eq!(ours, wanted && profile.is_match(value), "{kind} {value}");
-        seen += 1;
-        // The same with a pattern, where one says it.
-        for (pattern, has_time) in [
-            ("yyyyMMdd", false),
-            ("yyyy/MM/dd", false),
-            ("yyyy-MM-dd HH", true),
-            ("yyyy-MM-dd HH:mm", true),
-            ("yyyy-MM-dd'T'HH:mmX", true),
-            ("yyyyMMdd'T'HHmmX", true),
-        ] {
-            let read = if has_time { styled(&plain, &at(DateFormat::new(pattern).unwrap(), default), value) } else { styled(&plain, &date(pattern), value) };
-            assert!(!read || wanted || with_zone, "{pattern} takes {value}");
+        let default = if kind == "rfc3339" { None } else { Some(chrono_tz::UTC) };
+        let data_type = if day.is_match(value) { DataType::Date { format: DateFormat::iso_date() } } else { at(DateFormat::iso_timestamp(), default) };
+        let ours = styled(&plain, &data_type, value);
+        let format = WITH_A_FORMAT.iter().find(|(text, _)| text == value);
+        let is_none = no_value.iter().any(|form| form.is_match(value));
+        match (kind.as_str(), variant.as_str()) {
+            (_, "") => {
+                match (wanted, format) {
+                    (true, Some((_, pattern))) => assert!(!ours && by_format(pattern, value), "{value}"),
+                    (true, None) => assert_eq!(ours, !is_none, "{kind} {value}"),
+                    (false, _) => assert!(!ours && WITH_A_FORMAT.iter().all(|(_, pattern)| kind == "rfc3339" || !by_format(pattern, value)), "{kind} {value}"),
+                }
+                if wanted {
+                    seen[if is_none { 2 } else { usize::from(format.is_some()) }] += 1;
+                }
+            }
+            // We are as strict about the calendar as their strict mode, and take both separators.
+            ("iso8601", v) => {
+                let other_separator = v.contains("strictSeparator") && value.contains(' ');
+                assert_eq!(ours, profile.is_match(value) && (wanted || other_separator), "{value} {v}");
+                seen[3] += 1;
+            }
+            ("date", v) => {
+                let pattern = ["DD/MM/YYYY", "DD/MM/YY", "D/M/YY", "MM.DD.YYYY"].into_iter().filter(|p| v.contains(&format!("\"{p}\""))).next_back();
+                let Some(pattern) = pattern else { continue };
+                let ours = by_format(&pattern.replace('D', "d").replace('Y', "y"), value);
+                // Theirs take another separator, and one digit where the letter stands once.
+                let separator = if pattern.contains('.') { '.' } else { '/' };
+                let same = value.chars().all(|c| c.is_ascii_digit() || c == separator);
+                assert_eq!(ours, same && wanted || pattern == "D/M/YY" && value == "5/07/02", "{value} {pattern}");
+                seen[3] += 1;
+            }
+            _ => {}
         }
     }
-    assert!(seen > 80, "{seen}");
-    for (pattern, value) in [("yyyyMMdd", "20090519"), ("yyyy/MM/dd", "2020/02/29")] {
-        assert!(styled(&plain, &date(pattern), value), "{value}");
+    assert!(seen[0] > 15 && seen[1] == WITH_A_FORMAT.len() && seen[2] > 15 && seen[3] > 150, "{seen:?}");
+    for (form, why) in NO_VALUE {
+        assert!(rows.iter().any(|[value, ..]| regex::Regex::new(form).unwrap().is_match(value)), "{form}: {why}");
     }
 }
 

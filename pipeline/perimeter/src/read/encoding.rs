@@ -159,6 +159,15 @@ pub(super) fn begin(file: &InputFile, encoding: Encoding, start: &[u8]) -> Resul
             .help("Set the source's `options: {encoding: …}` to what the file is, or convert it")
             .into()
     };
+    // Letters with a zero beside each: as bytes of one each they would be text, with zeros in all cells.
+    if mark.is_none() && !matches!(encoding, Encoding::Utf16 | Encoding::Utf16Le | Encoding::Utf16Be) {
+        let letter = |byte: u8| byte.is_ascii_graphic();
+        match *start {
+            [a, 0, b, 0, ..] if letter(a) && letter(b) => return Err(wrong("UTF-16 text without a byte order mark: name `utf-16le`")),
+            [0, a, 0, b, ..] if letter(a) && letter(b) => return Err(wrong("UTF-16 text without a byte order mark: name `utf-16be`")),
+            _ => {}
+        }
+    }
     let utf16 = |wanted: bool| match mark {
         Some((Mark::Utf16 { big_endian }, length)) if big_endian == wanted => Ok((Decoding::Utf16 { big_endian }, length)),
         Some((Mark::Utf16 { .. }, _)) => Err(wrong("UTF-16 text of the other byte order")),

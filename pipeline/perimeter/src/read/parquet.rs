@@ -1,7 +1,8 @@
 //! Parquet: row groups in, checked batches out.
 //!
 //! The types in the file's own schema count, never the Arrow schema that some writers embed beside it (they can disagree). Bytes come through windows of the
-//! column chunks at hand, so that memory follows columns, not row groups. The decoder's error texts can quote data: they become `corrupt-input`.
+//! column chunks at hand, so that memory follows columns, not row groups. A page that has a checksum must fit it. The decoder's error texts can quote data: they
+//! become `corrupt-input`.
 use super::columns::Layout;
 use super::emit::Emit;
 use super::parquet_footer::is_encrypted;
@@ -19,6 +20,7 @@ use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 use perimeter_contract::job::Source;
+use std::fmt::Display;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -140,17 +142,16 @@ impl Opened {
         let places = wanted.roots.iter().map(place).collect::<Option<Vec<_>>>().ok_or_else(|| corrupt(file))?;
         let mask = ProjectionMask::roots(self.metadata.parquet_schema(), places);
         self.pages.begin(&self.metadata, group, &mask, file)?;
-        let fail = |_| self.pages.failure(file);
+        let fail = |error: &dyn Display| self.pages.failure_of_group(file, group, error);
         let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(self.pages.clone(), self.metadata.clone())
             .with_row_groups(vec![group])
             .with_projection(mask)
             .with_batch_size(ingest.batch_rows.max(1))
             .build()
-            .map_err(fail)?;
+            .map_err(|error| fail(&error))?;
         let mut seen = 0u64;
         for batch in reader {
-            // The text of the error is not looked at.
-            let batch = batch.map_err(|_| self.pages.failure(file))?;
+            let batch = batch.map_err(|error| fail(&error))?;
             self.layout.emit(&wanted, &batch, ingest.batch_rows, row, file, emit)?;
             seen = seen.saturating_add(batch.num_rows() as u64);
         }
@@ -262,6 +263,18 @@ impl Pages {
     /// The store's failure if there was one, else the file's.
     fn failure(&self, file: &InputFile) -> Error {
         locked(&self.inner.failure).take().unwrap_or_else(|| corrupt(file).into())
+    }
+
+    /// As [`Pages::failure`]; of the decoder's words, only that a checksum is wrong is taken over.
+    fn failure_of_group(&self, file: &InputFile, group: usize, error: &dyn Display) -> Error {
+        let store = locked(&self.inner.failure).take();
+        store.unwrap_or_else(|| match error.to_string().contains("CRC checksum mismatch") {
+            true => {
+                let message = format!("{} is damaged: a page of row group {} has not the checksum that its header says", file.label, group + 1);
+                Failure { message, ..corrupt(file) }.into()
+            }
+            false => corrupt(file).into(),
+        })
     }
 
     /// Opens windows on the column chunks of a row group and fills them, with as few waits as possible.

@@ -2,6 +2,7 @@
 mod arrow;
 mod avro;
 mod bad_files;
+mod bug_reports;
 mod columnar_suites;
 mod conformance;
 mod csv;
@@ -14,6 +15,7 @@ mod parquet;
 mod partitions;
 mod stored;
 mod text;
+mod text_suites;
 mod units;
 
 use super::csv::Csv;
@@ -114,6 +116,11 @@ impl Bench {
             total.rows_with_added_fields += tally.rows_with_added_fields;
             for (code, count) in tally.rejections {
                 *total.rejections.entry(code).or_default() += count;
+            }
+            for (code, numbers) in tally.first {
+                let first = total.first.entry(code).or_default();
+                first.extend(numbers);
+                first.truncate(crate::check::report::POSITIONS);
             }
         }
         assert_eq!(total.rows_rejected, out.rejected.len() as u64);

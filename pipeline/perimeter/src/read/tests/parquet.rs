@@ -275,6 +275,67 @@ fn a_damaged_file_is_damaged_wherever_it_is() {
     assert!(damaged > 10);
 }
 
+/// A column of 64-bit integers, one page, with a checksum, which the writer that we have cannot write: it is put into the page's header (Thrift compact protocol:
+/// type, two sizes, checksum, the rest), and the footer says that the page is longer.
+fn with_page_checksum(numbers: Int64Array) -> Vec<u8> {
+    use ::parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
+    let fields = Arc::new(ArrowSchema::new(vec![Field::new("n", A::Int64, false)]));
+    let batch = RecordBatch::try_new(Arc::clone(&fields), vec![Arc::new(numbers)]).unwrap();
+    let properties = WriterProperties::builder().set_dictionary_enabled(false).set_offset_index_disabled(true);
+    let properties = properties.set_statistics_enabled(::parquet::file::properties::EnabledStatistics::None).build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), fields, Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    let bytes = writer.into_inner().unwrap();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes::Bytes::from(bytes.clone())).unwrap();
+    let chunk = metadata.row_group(0).column(0);
+    let start = usize::try_from(chunk.data_page_offset()).unwrap();
+    let end = start + usize::try_from(chunk.compressed_size()).unwrap();
+    let body = batch.num_rows() * 8;
+    // Behind the type and the sizes: each is a field's byte and a number of bytes that have their high bit set but for the last.
+    let mut at = start;
+    for _ in 0..3 {
+        at += 1;
+        at += bytes[at..].iter().take_while(|b| **b & 0x80 > 0).count() + 1;
+    }
+    assert_eq!(bytes[at], 0x2c, "the field after the next, a structure");
+    let mut crc = flate2::Crc::new();
+    crc.update(&bytes[end - body..end]);
+    let signed = i32::from_ne_bytes(crc.sum().to_ne_bytes());
+    let mut zigzag = ((signed << 1) ^ (signed >> 31)).cast_unsigned();
+    let mut field = vec![0x15];
+    while zigzag >= 0x80 {
+        field.push((zigzag & 0x7f) as u8 | 0x80);
+        zigzag >>= 7;
+    }
+    field.extend([zigzag as u8, 0x1c]);
+    let longer = i64::try_from(field.len() - 1).unwrap();
+    let mut file = [&bytes[..at], &field, &bytes[at + 1..end]].concat();
+    let longer = chunk.clone().into_builder().set_total_compressed_size(chunk.compressed_size() + longer).build().unwrap();
+    let group = metadata.row_group(0).clone().into_builder().set_column_metadata(vec![longer]).build().unwrap();
+    let metadata = metadata.into_builder().set_row_groups(vec![group]).build();
+    ParquetMetaDataWriter::new(&mut file, &metadata).finish().unwrap();
+    file
+}
+
+/// Sibling of B30: damage that only a checksum shows.
+#[test]
+fn a_page_that_does_not_fit_its_checksum_is_refused() {
+    let bench = Bench::new();
+    let bytes = with_page_checksum((0..20).collect());
+    let path = bench.write("in.parquet", &bytes);
+    let source = source(&path, Format::Parquet, vec![column("n", DataType::Int64)]);
+    assert_eq!(bench.read(&source).unwrap().0.rows.len(), 20);
+    let values = bytes.windows(16).position(|w| w == [0u64.to_le_bytes(), 1u64.to_le_bytes()].concat()).unwrap();
+    for bit in 0..20 * 64 {
+        let mut bytes = bytes.clone();
+        bytes[values + bit / 8] ^= 1 << (bit % 8);
+        bench.write("in.parquet", bytes);
+        let (code, exit, message) = refusal(bench.read(&source));
+        assert_eq!((code, exit), ("corrupt-input", 1), "{bit}");
+        assert!(message.contains("in.parquet is damaged") && message.contains("row group 1") && message.contains("checksum"), "{message}");
+    }
+}
+
 #[test]
 fn text_that_is_no_text_costs_its_row() {
     let bad: ArrayRef = Arc::new(BinaryArray::from(vec![Some(b"ok".as_slice()), Some(b"\xff\xfe"), None, Some(b"\xc3\xa9")]));

@@ -78,6 +78,11 @@ fn run(target: &str, body: fn(&[u8], bodies::Reader<'_>), changes: usize) {
         input.truncate(2048);
         body(&input, &reader);
     }
+    // And bytes of no kind.
+    for _ in 0..changes / 5 {
+        let input: Vec<u8> = (0..random.below(200)).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
+        body(&input, &reader);
+    }
 }
 
 #[test]
