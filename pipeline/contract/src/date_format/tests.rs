@@ -136,7 +136,7 @@ fn the_default_of_timestamps() {
         ("2024-02-01 12:30:15.", None),
         ("2024-02-01 12:30", None),
         ("2024-02-01", None),
-        ("2024-02-01t12:30:15", None),
+        ("2024-02-01t12:30:15", Some((noon, None))),
     ] {
         assert_eq!(format.parse_timestamp(cell), expected, "{cell}");
     }
