@@ -449,7 +449,7 @@ fn dates_and_times_are_what_the_corpus_says() {
                 seen[3] += 1;
             }
             ("date", v) => {
-                let pattern = ["DD/MM/YYYY", "DD/MM/YY", "D/M/YY", "MM.DD.YYYY"].into_iter().filter(|p| v.contains(&format!("\"{p}\""))).next_back();
+                let pattern = ["DD/MM/YYYY", "DD/MM/YY", "D/M/YY", "MM.DD.YYYY"].into_iter().rfind(|p| v.contains(&format!("\"{p}\"")));
                 let Some(pattern) = pattern else { continue };
                 let ours = by_format(&pattern.replace('D', "d").replace('Y', "y"), value);
                 // Theirs take another separator, and one digit where the letter stands once.

@@ -97,7 +97,7 @@ pub(super) struct Layout {
 /// `None`: there is no record.
 pub(super) fn layout(text: &str, whole: bool, delimiter: Option<u8>, quote: Option<u8>, comment: Option<u8>) -> Option<Layout> {
     const RECORDS: usize = 500;
-    let candidates: &[u8] = delimiter.as_ref().map_or(&[b',', b';', b'\t', b'|', b' '], std::slice::from_ref);
+    let candidates: &[u8] = delimiter.as_ref().map_or(b",;\t| ", std::slice::from_ref);
     let mut best: Option<(f64, usize, u8, Vec<Vec<String>>)> = None;
     for &candidate in candidates {
         let records = records(text, whole, candidate, quote, comment, RECORDS);
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!((of("a;b\n\"x;y\",z;2\n").delimiter, of("a;b\n1;2\n").starts_with_data), (b';', false));
         assert_eq!(of("a|b, c|d\n1|2|3\n").delimiter, b'|');
         assert_eq!(of("name\tcity\nx\ty\n").first, ["name", "city"]);
-        assert_eq!(of("1|2\n3|4\n").starts_with_data, true);
+        assert!(of("1|2\n3|4\n").starts_with_data);
         assert_eq!((of("A11 6 A34\nA12 48 A32\n").delimiter, of("only\nx\ny\n").width), (b' ', 1));
         assert!(of("someone@bank.example,x\ny@bank.example,z\n").starts_with_data);
         assert_eq!(of("a,b\n\"line\nend\",2\n").width, 2);
