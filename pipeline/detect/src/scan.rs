@@ -207,7 +207,8 @@ impl Pass<'_> {
         let (mut covered, mut next_network, mut index) = (0, 0, 0);
         while index < self.tokens.len() {
             let token = self.tokens[index];
-            while next_network < networks && self.found[next_network].span.end <= token.start {
+            // What is hardly one covers nothing.
+            while next_network < networks && (self.found[next_network].span.end <= token.start || self.found[next_network].likelihood < Likelihood::Possible) {
                 next_network += 1;
             }
             if next_network < networks && self.found[next_network].span.start <= token.start {

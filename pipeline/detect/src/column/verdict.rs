@@ -120,7 +120,11 @@ pub(super) fn judge(profile: &ColumnProfile) -> ColumnVerdict {
     let count = |holds: &dyn Fn(&super::observe::Observation) -> bool| profile.sample.values().filter(|observation| holds(observation)).count();
     let distinct = match profile.sample.last_key_value() {
         // The k smallest of uniform hashes: the k-th stands at about k / n of their range.
-        Some((&largest, _)) if profile.sampled && looked_at > 1 => ((looked_at - 1) as f64 / (largest as f64 / u64::MAX as f64)) as u64,
+        Some((&largest, _)) if profile.sampled && looked_at > 1 => {
+            let estimate = ((looked_at - 1) as f64 / (largest as f64 / u64::MAX as f64)) as u64;
+            // One value at least was left out, and no more than there are rows.
+            estimate.clamp((looked_at as u64 + 1).min(profile.rows - profile.nulls), profile.rows - profile.nulls)
+        }
         _ => looked_at as u64,
     };
     let shape = shape(profile, &count, distinct);
