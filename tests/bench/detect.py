@@ -3,7 +3,7 @@
 `../shared/corpora/{detectors,financial/presidio_*,financial/faker_synthetic}` beside the repository.
 
     python3 -m venv /tmp/presidio && /tmp/presidio/bin/pip install presidio-analyzer pyarrow
-    /tmp/presidio/bin/python tests/bench/detect.py [--errors TYPE] [--no-presidio] [--no-speed]
+    /tmp/presidio/bin/python tests/bench/detect.py [--errors TYPE [--material KIND]] [--no-presidio] [--no-speed]
 
 Prints the table of docs/detect.md and ends with exit code 1 if Presidio is ahead anywhere. Needs a Rust toolchain; no spaCy model: names
 and addresses Presidio leaves to language models, so there is no pattern to compare with.
@@ -229,15 +229,17 @@ def count(docs, found):
     return counts
 
 
-def errors(docs, found, kind):
+def errors(docs, found, kind, material):
     for doc, findings in zip(docs, found):
+        if material and doc.material != material:
+            continue
         findings = counted(doc, findings)
         around = lambda a, b: repr(doc.text[max(0, a - 40):b + 20])
         for label in doc.labels:
-            if label[0] == kind and not any(same(doc, label, f) for f in findings):
+            if kind in (label[0], "ALL") and not any(same(doc, label, f) for f in findings):
                 print(f"{doc.material} missed {doc.text[label[1]:label[2]]!r} in [{doc.column}] {around(*label[1:])} got {[(f[0], doc.text[f[1]:f[2]]) for f in findings if f[1] < label[2] and f[2] > label[1]]}")
         for f in findings:
-            if f[0] == kind and not any(same(doc, label, f) for label in doc.labels):
+            if kind in (f[0], "ALL") and not any(same(doc, label, f) for label in doc.labels):
                 print(f"{doc.material} wrong {doc.text[f[1]:f[2]]!r} in [{doc.column}] {around(*f[1:3])} labelled {[(l[0], doc.text[l[1]:l[2]]) for l in doc.labels if l[1] < f[2] and l[2] > f[1]]}")
 
 
@@ -291,7 +293,8 @@ def speed(docs, directory):
 
 def main():
     arguments = argparse.ArgumentParser()
-    arguments.add_argument("--errors", metavar="TYPE", help="list what we miss and what we report wrongly of one type")
+    arguments.add_argument("--errors", metavar="TYPE", help="list what we miss and what we report wrongly of one type, or of ALL")
+    arguments.add_argument("--material", choices=["texts", "values", "cases"], help="with --errors: of one kind of material")
     arguments.add_argument("--no-presidio", action="store_true", help="our figures alone")
     arguments.add_argument("--no-speed", action="store_true", help="recall and precision alone")
     arguments = arguments.parse_args()
@@ -302,7 +305,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         mine, _ = scan(docs, directory)
         if arguments.errors:
-            return errors(docs, mine, arguments.errors)
+            return errors(docs, mine, arguments.errors, arguments.material)
         columns = [count(docs, mine)]
         if not arguments.no_presidio:
             theirs = analyze(docs)

@@ -1,10 +1,10 @@
-//! Scans texts and says what is where: `scan FILE [REPEAT]`, a JSON object `{"text", "column"?}` a line.
+//! Scans texts and says what is where: `scan FILE [REPEAT] [LIKELIHOOD]`, a JSON object `{"text", "column"?}` a line.
 //!
-//! Writes one line per finding (line from 0, first and last code point, type, likelihood), then on stderr how many texts a second one
+//! Writes one line per finding (line from 0, first and last code point, type, likelihood, what the check digit says), then on stderr how many texts a second one
 //! thread scanned. `tests/bench/detect.py` compares it with Presidio.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
 
-use perimeter_detect::{Context, Detector, DetectorOptions, Findings};
+use perimeter_detect::{Context, Detector, DetectorOptions, Findings, Likelihood};
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -18,14 +18,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let context = row["column"].as_str().map_or(Context::NONE, Context::column);
         texts.push((row["text"].as_str().unwrap_or_default().to_owned(), context));
     }
-    let detector = Detector::new(&DetectorOptions::default())?;
+    let mut options = DetectorOptions::default();
+    if let Some(least) = arguments.next() {
+        options.min_likelihood = Likelihood::from_name(&least).ok_or("a likelihood is VERY_UNLIKELY, UNLIKELY, POSSIBLE, LIKELY or VERY_LIKELY")?;
+    }
+    let detector = Detector::new(&options)?;
     let mut findings = Findings::new();
     let mut out = String::new();
     for (row, (text, context)) in texts.iter().enumerate() {
         detector.scan(text, context, &mut findings);
         for finding in &findings {
             let at = |byte: usize| text[..byte].chars().count();
-            writeln!(out, "{row}\t{}\t{}\t{}\t{}", at(finding.span.start), at(finding.span.end), finding.info_type.name(), finding.likelihood.name())?;
+            writeln!(
+                out,
+                "{row}\t{}\t{}\t{}\t{}\t{:?}",
+                at(finding.span.start),
+                at(finding.span.end),
+                finding.info_type.name(),
+                finding.likelihood.name(),
+                finding.check
+            )?;
         }
     }
     print!("{out}");

@@ -25,6 +25,8 @@ pub(crate) enum Kind {
     Day,
     /// A month and a year, or a day and a month.
     Partial,
+    /// Two numbers that may be a day and a month, or a fraction.
+    Fraction,
 }
 
 /// A calendar date as a whole value.
@@ -32,6 +34,7 @@ pub(crate) fn date(value: &str) -> Verdict {
     match whole(value) {
         Some(Kind::Day) => Verdict::Valid,
         Some(Kind::Partial) => Verdict::Possible,
+        Some(Kind::Fraction) => Verdict::Invalid,
         _ => compact(value).map_or(Verdict::Invalid, |kind| Verdict::valid_if(kind == Kind::Day)),
     }
 }
@@ -161,8 +164,12 @@ fn numeric(bytes: &[u8], first: u32, width: usize, separator: u8) -> Option<Reco
         let partial = separator == b'/' && (1..=12).contains(&first) && (1850..2150).contains(&second);
         return partial.then_some(Recognised { length: at, kind: Kind::Partial, year: Some(second) });
     }
-    if second_width > 2 || bytes.get(at) != Some(&separator) {
+    if second_width > 2 {
         return None;
+    }
+    if bytes.get(at) != Some(&separator) {
+        let day = separator == b'/' && (is_day(2000, second, first) || is_day(2000, first, second));
+        return day.then_some(Recognised { length: at, kind: Kind::Fraction, year: None });
     }
     let (third, third_width) = number(&bytes[at + 1..], 4)?;
     let length = at + 1 + third_width;

@@ -5,6 +5,7 @@
 //! words of letters and digits, capitalised words. Only custom regular expressions and dictionaries read the text again, all of them
 //! at once.
 
+mod alone;
 mod custom;
 mod identifier;
 mod network;
@@ -61,7 +62,7 @@ impl Context {
     }
 }
 
-/// Whether a check digit stood in a finding.
+/// Whether a check digit, or what the type has in its place (the version of a UUID), stood in a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Check {
     /// The type has none, or its form alone was looked at.
@@ -241,8 +242,25 @@ impl Pass<'_> {
         if let Some(end) = self.hexadecimal(index) {
             return Some(end);
         }
+        if let Some(end) = self.lettered(index) {
+            return Some(end);
+        }
         self.street(index);
         self.person(index)
+    }
+
+    /// A number with a letter or two in front of it: `V-11470283-4`, `AB 12 34 56 C`.
+    fn lettered(&mut self, index: usize) -> Option<usize> {
+        let token = self.tokens[index];
+        let number = token.ascii
+            && token.len() <= 2
+            && matches!(self.bytes.get(token.end), Some(b' ' | b'-' | b'.'))
+            && self.bytes.get(token.end + 1).is_some_and(u8::is_ascii_digit);
+        if !number || matches!(self.byte_before(token.start), Some(b'-' | b'.' | b'/' | b'\'')) {
+            return None;
+        }
+        let near = self.around(index, token.end).near;
+        self.by_context(index, near, Likelihood::VeryLikely).or_else(|| self.alone(index))
     }
 
     /// What the words around token `index` announce.

@@ -2,22 +2,21 @@
 
 use super::*;
 
-/// Spain, persons: DNI (eight digits, a letter) and NIE (X, Y or Z, seven digits, a letter).
+/// Spain, persons: DNI (eight digits or seven, a letter) and NIE (X, Y or Z, seven digits, a letter).
 pub(crate) fn es_nif(value: &str) -> Verdict {
     let Some(compact) = Compact::of(value) else { return Verdict::Invalid };
-    let bare = compact.bytes();
-    if bare.len() != 9 {
+    let Some((&letter, body)) = compact.bytes().split_last() else { return Verdict::Invalid };
+    if !matches!(body.len(), 7 | 8) {
         return Verdict::Invalid;
     }
-    let mut number: [u8; 8] = match bare[..8].try_into() {
-        Ok(number) => number,
-        Err(_) => return Verdict::Invalid,
-    };
+    // A leading zero is often left out.
+    let mut number = [b'0'; 8];
+    number[8 - body.len()..].copy_from_slice(body);
     if let Some(place) = b"XYZ".iter().position(|&letter| letter == number[0]) {
         number[0] = b'0' + place as u8;
     }
     let Some(number) = digits_of::<8>(&number) else { return Verdict::Invalid };
-    Verdict::valid_if(b"TRWAGMYFPDXBNJZSQVHLCKE"[(super::number(&number) % 23) as usize] == bare[8])
+    Verdict::valid_if(b"TRWAGMYFPDXBNJZSQVHLCKE"[(super::number(&number) % 23) as usize] == letter)
 }
 
 /// Spain, companies: a letter, seven digits, a digit or letter.

@@ -7,7 +7,7 @@ use crate::{InfoType, Verdict, bank, br, iban, national};
 impl Pass<'_> {
     /// An identifier that begins with this word; where it ends.
     pub(super) fn identifier(&mut self, index: usize) -> Option<usize> {
-        if let Some(end) = self.iban(index) {
+        if let Some(end) = self.iban(index).or_else(|| self.creditor_reference(index)) {
             return Some(end);
         }
         let token = self.tokens[index];
@@ -49,6 +49,30 @@ impl Pass<'_> {
             return self.by_context(index, around.near, VeryLikely);
         }
         None
+    }
+
+    /// A creditor reference in groups of four: the longest run of groups whose check digits fit.
+    fn creditor_reference(&mut self, index: usize) -> Option<usize> {
+        let first = self.tokens[index];
+        if first.len() != 4 || !self.text[first.start..first.end].starts_with("RF") || matches!(self.byte_before(first.start), Some(b'-' | b'_')) {
+            return None;
+        }
+        let mut end = first.end;
+        let mut found = None;
+        for token in self.tokens[index + 1..].iter().take(6) {
+            let joined = token.start == end + 1 && self.bytes[end] == b' ' && token.ascii && token.len() <= 4 && (end - first.start + 1).is_multiple_of(5);
+            if !joined {
+                break;
+            }
+            end = token.end;
+            if bank::creditor_reference(&self.text[first.start..end]).agrees() && self.ends_number(end) {
+                found = Some(end);
+            }
+        }
+        let end = found?;
+        let known = self.around(index, end).wide.contains(InfoType::CreditorReference);
+        self.push(InfoType::CreditorReference, first.start..end, if known { VeryLikely } else { Possible }, Check::Passed);
+        Some(end)
     }
 
     /// An IBAN of exactly the length that its country has, in one word or in groups; a word that follows is never taken.

@@ -88,7 +88,7 @@ const MASKS: &[(&[u8], InfoType, Validate, Likelihood)] = &[
     (b"###.####.####.##", InfoType::ChAhv, national::ch_ahv, VeryLikely),
     (b"##-########-#", InfoType::ArCuit, national::ar_cuit, Likely),
     (b"####-####-#", InfoType::Aba, bank::aba, Possible),
-    (b"######-####", InfoType::SePersonnummer, national::se_personnummer, Unlikely),
+    (b"######-####", InfoType::SePersonnummer, national::se_personnummer, Possible),
 ];
 
 impl Pass<'_> {
@@ -117,7 +117,7 @@ impl Pass<'_> {
             return Some(end);
         }
         if !starts_with_digit {
-            return None;
+            return self.alone(index);
         }
         if token.len() <= 3
             && self.bytes.get(token.end) == Some(&b'.')
@@ -142,6 +142,9 @@ impl Pass<'_> {
             return Some(end);
         }
         if let Some(end) = self.by_context(index, around.wide, Likely) {
+            return Some(end);
+        }
+        if let Some(end) = self.alone(index) {
             return Some(end);
         }
         self.street_number(index)
@@ -204,7 +207,7 @@ impl Pass<'_> {
     }
 
     /// The span of a mask at `start` that no word goes on behind.
-    fn fits(&self, start: usize, mask: &[u8]) -> Option<Range<usize>> {
+    pub(super) fn fits(&self, start: usize, mask: &[u8]) -> Option<Range<usize>> {
         let value = self.bytes.get(start..start + mask.len())?;
         let matches = value.iter().zip(mask).all(|(byte, shape)| match shape {
             b'#' => byte.is_ascii_digit(),
@@ -237,7 +240,7 @@ impl Pass<'_> {
         let end = token.start + found.length;
         self.report_date(index, end, found);
         // A day and a month alone may begin something else.
-        (found.kind != Kind::Partial).then_some(end)
+        (!matches!(found.kind, Kind::Partial | Kind::Fraction)).then_some(end)
     }
 
     /// A year beside a word that makes it one: `in 1977`, `desde 1990`.
@@ -277,7 +280,7 @@ impl Pass<'_> {
     fn report_date(&mut self, index: usize, end: usize, found: date::Recognised) {
         let start = self.tokens[index].start;
         let around = self.around(index, end);
-        let birth = found.kind != Kind::Partial && found.year.is_none_or(|year| (1900..2100).contains(&year));
+        let birth = !matches!(found.kind, Kind::Partial | Kind::Fraction) && found.year.is_none_or(|year| (1900..2100).contains(&year));
         if birth && (around.near.contains(InfoType::DateOfBirth) || around.wide.contains(InfoType::DateOfBirth) && !around.near.contains(InfoType::DateTime)) {
             return self.push(InfoType::DateOfBirth, start..end, VeryLikely, Check::None);
         }
@@ -285,6 +288,7 @@ impl Pass<'_> {
             Kind::Time => (InfoType::DateTime, VeryLikely),
             Kind::Day => (InfoType::Date, VeryLikely),
             Kind::Partial => (InfoType::Date, Possible),
+            Kind::Fraction => (InfoType::Date, Unlikely),
         };
         self.push(info_type, start..end, likelihood, Check::None);
     }
@@ -392,7 +396,11 @@ impl Pass<'_> {
                 self.push(InfoType::DateTime, span, if wide.contains(InfoType::DateTime) { VeryLikely } else { Possible }, Check::None)
             }
             (10 | 13 | 16 | 19, Some(Kind::Time)) if !phone && (wide.contains(InfoType::DateTime) || digits.len() > 10) => {
-                self.push(InfoType::DateTime, span, if wide.contains(InfoType::DateTime) { Likely } else { Unlikely }, Check::None);
+                let known = wide.contains(InfoType::DateTime);
+                self.push(InfoType::DateTime, span, if known { Likely } else { Unlikely }, Check::None);
+                if !known {
+                    self.alone(index);
+                }
             }
             _ => return None,
         }
