@@ -5,7 +5,7 @@
     python3 -m venv /tmp/presidio && /tmp/presidio/bin/pip install presidio-analyzer pyarrow
     /tmp/presidio/bin/python tests/bench/detect.py [--errors TYPE [--material KIND]] [--no-presidio] [--no-speed]
 
-Prints the table of docs/detect.md and ends with exit code 1 if Presidio is ahead anywhere. Needs a Rust toolchain; no spaCy model: names
+Prints the table of docs/detect.md. Ends with exit code 1 if somewhere Presidio finds more, or is right more often, than each of our two settings. Needs a Rust toolchain; no spaCy model: names
 and addresses Presidio leaves to language models, so there is no pattern to compare with.
 
 Both sides get the same texts, one by one, in one thread, with the column's name as context where there is one. Three kinds of material:
@@ -13,8 +13,9 @@ Both sides get the same texts, one by one, in one thread, with the column's name
           shares at least half of the characters that the two cover together
 `values`  rows of `detectors/` without a variant: one value of a type, valid or not; a finding counts when it takes the whole value
 `cases`   the cases of Presidio's own tests that say where; of both, only the row's type counts, as in `texts`
-Presidio is shown twice: all it returns, and of that what scores 0.4 or more with overlaps resolved by score, as its anonymizer does. CPF and CNPJ
-recognizers are added (it has none): the pattern, the check digits, the context word."""
+Each side is shown twice. Ours: as it is by default (from POSSIBLE; a finding that says its own check digit is wrong does not count), and everything
+(from VERY_UNLIKELY). Presidio: what scores 0.4 or more with overlaps resolved by score, as its anonymizer does, and everything. CPF and CNPJ
+recognizers are added to it (it has none): the pattern, the check digits, the context word."""
 import argparse, collections, csv, glob, json, logging, os, subprocess, sys, tempfile, time, warnings
 
 warnings.filterwarnings("ignore")
@@ -54,6 +55,13 @@ CASES = {"aba_routing": "ABA", "au_tfn": "AU_TFN", "ca_sin": "CA_SIN", "credit_c
          "phone": "PHONE", "pl_pesel": "PL_PESEL", "se_personnummer": "SE_PERSONNUMMER", "th_tnin": "TH_PIN", "tr_national_id": "TR_KIMLIK", "uk_nhs": "UK_NHS", "uk_nino": "UK_NINO", "url": "URL",
          "us_itin": "US_ITIN", "us_ssn": "US_SSN", "uuid": "UUID", "za_id_number": "ZA_ID"}
 
+# What the labels of a corpus leave out: a part of the text, its type, where in that part.
+CORRECTED = [("On 29 March 2017, the sudanese", "DATE", 3, 16), ("became Next Step Living in 1965.", "DATE", 27, 31), ("The Dimensions of a Shadow\", in 1950", "DATE", 32, 36)]
+
+# Cases that pipeline/detect/DISAGREEMENTS.md decides otherwise: by entity, what the text has.
+LEFT_OUT = {"ip": ["src=:: dst", "Unspecified ::", "::/128", "192.168.1.1.1", "http://[2001:db8::1]/path"], "fi_personal_identity_code": ["is030594W903B"],
+            "de_tax_id": ["98765432106", "12345678903"], "kr_rrn": ["760413-5212134"], "uk_nhs": ["221 395 1837"], "us_ssn": ["078-051121"]}
+
 # A text, the column it stands in if any, its labels (type, start, end), the one type that counts if not all do, the material.
 Document = collections.namedtuple("Document", "text column labels only material")
 
@@ -72,6 +80,7 @@ def texts():
     for path in ["data/synth_dataset_v2.json", "tests/data/generated_small.json"]:
         for row in json.load(open(f"{FINANCIAL}/presidio_research/{path}", encoding="utf-8")):
             spans = [(LABELS[s["entity_type"]], s["start_position"], s["end_position"]) for s in row["spans"] if s["entity_type"] in LABELS]
+            spans += [(kind, at + a, at + b) for part, kind, a, b in CORRECTED if (at := row["full_text"].find(part)) >= 0]
             yield Document(row["full_text"], None, spans, None, "texts")
     columns = {"name": "PERSON_NAME", "email": "EMAIL", "phone": "PHONE", "street": "ADDRESS", "birth_date": "DATE", "iban": "IBAN", "card_number": "PAN",
                "cpf": "BR_CPF", "cnpj": "BR_CNPJ", "bic": "BIC", "aba_routing": "ABA", "ip": "IP", "city": None, "job": None, "company": None, "card_provider": None}
@@ -107,25 +116,33 @@ def values():
 
 
 def cases():
-    for row in csv.DictReader(open(DETECTORS + "/presidio_text_cases.csv", encoding="utf-8")):
+    rows = list(csv.DictReader(open(DETECTORS + "/presidio_text_cases.csv", encoding="utf-8")))
+    expected = collections.defaultdict(set)
+    for row in rows:
+        expected[row["entity"], row["text"]].add(row["expected_positions"])
+    for row in rows:
+        # What a setting of the recognizer decides says nothing of the text.
+        if len(expected[row["entity"], row["text"]]) > 1 or any(part in row["text"] for part in LEFT_OUT.get(row["entity"], [])):
+            continue
         places = json.loads(row["expected_positions"] or "[]")
         if row["entity"] in CASES and row["expected_matches"].isdigit() and len(places) == int(row["expected_matches"]):
             kind = CASES[row["entity"]]
             yield Document(row["text"], None, [(kind, a, b) for a, b in places], kind, "cases")
 
 
-def scan(docs, directory, repeat=1):
-    """What we find in each text, and how many texts a second are scanned."""
+def scan(docs, directory, repeat=1, least="POSSIBLE"):
+    """What we find in each text from the least likelihood, and how many texts a second are scanned."""
     path = os.path.join(directory, "texts.jsonl")
     with open(path, "w", encoding="utf-8") as file:
         for doc in docs:
             file.write(json.dumps({"text": doc.text, "column": doc.column} if doc.column else {"text": doc.text}) + "\n")
-    command = ["cargo", "run", "-q", "--release", "--locked", "-p", "perimeter-detect", "--example", "scan", "--", path, str(repeat)]
+    command = ["cargo", "run", "-q", "--release", "--locked", "-p", "perimeter-detect", "--example", "scan", "--", path, str(repeat), least]
     ran = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     found = [[] for _ in docs]
     for line in ran.stdout.splitlines():
-        row, start, end, kind, _ = line.split("\t")
-        found[int(row)].append((OURS.get(kind, kind), int(start), int(end)))
+        row, start, end, kind, _, check = line.split("\t")
+        if check != "Failed" or least != "POSSIBLE":
+            found[int(row)].append((OURS.get(kind, kind), int(start), int(end)))
     return found, float(ran.stderr.split()[-3])
 
 
@@ -244,21 +261,20 @@ def errors(docs, found, kind, material):
 
 
 def table(columns):
-    """Prints the table; the rows where Presidio is ahead."""
+    """Prints the table; the rows where one of Presidio's figures is better than both of ours."""
     behind = []
     share = lambda right, total: f"{right / total:.4f}" if total else "-"
-    print("| material | type | labels | recall | precision |" + (" recall, Presidio | precision | recall, best ≥ 0.4 | precision |" if len(columns) > 1 else ""))
-    print("|---|---|---|---|---|" + ("---|---|---|---|" if len(columns) > 1 else ""))
+    sides = ["", ", everything", ", Presidio", ", Presidio, everything"][:len(columns)]
+    print("| material | type | labels |" + "".join(f" recall{side} | precision |" for side in sides) + "\n|---|---|---|" + "---|---|" * len(sides))
     for material in ["texts", "values", "cases"]:
         for key in sorted(key for key in columns[0] if key[0] == material and columns[0][key][1]):
-            figures = [columns[0][key]] + [c[key] for c in columns[1:]]
-            known = len(columns) > 1 and key[1] in COVERED
-            print(f"| {material} | {key[1]} | {figures[0][1]} | {share(*figures[0][:2])} | {share(*figures[0][2:])} |" + "".join(f" {share(*f[:2])} | {share(*f[2:])} |" if known else " - | - |" for f in figures[1:]))
-            for theirs in figures[1:] if known else []:
-                ahead = lambda a, b: a[0] * b[1] > b[0] * a[1]
-                if ahead(theirs[:2], figures[0][:2]) or theirs[3] and ahead(theirs[2:], figures[0][2:]):
-                    behind.append(f"{material} {key[1]}")
-    return sorted(set(behind))
+            figures = [c[key] for c in columns]
+            shown = figures if key[1] in COVERED else figures[:2]
+            print(f"| {material} | {key[1]} | {figures[0][1]} |" + "".join(f" {share(*f[:2])} | {share(*f[2:])} |" for f in shown) + " - | - |" * (len(figures) - len(shown)))
+            at_least = lambda a, b: a[0] * b[1] >= b[0] * a[1]
+            if not all(any(at_least(our[:2], their[:2]) and (not their[3] or at_least(our[2:], their[2:])) for our in shown[:2]) for their in shown[2:]):
+                behind.append(f"{material} {key[1]}")
+    return behind
 
 
 COVERED = set(THEIRS.values()) | {"BR_CPF", "BR_CNPJ", "URL", "US_SSN", "US_ITIN", "UUID", "AU_TFN", "CA_SIN", "DE_TAX_ID", "ES_NIF", "IN_AADHAAR", "IN_PAN", "KR_RRN", "PL_PESEL",
@@ -295,6 +311,7 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--errors", metavar="TYPE", help="list what we miss and what we report wrongly of one type, or of ALL")
     arguments.add_argument("--material", choices=["texts", "values", "cases"], help="with --errors: of one kind of material")
+    arguments.add_argument("--everything", action="store_true", help="with --errors: of all that is found, not of the default")
     arguments.add_argument("--no-presidio", action="store_true", help="our figures alone")
     arguments.add_argument("--no-speed", action="store_true", help="recall and precision alone")
     arguments = arguments.parse_args()
@@ -303,13 +320,13 @@ def main():
     docs = list(documents())
     behind = []
     with tempfile.TemporaryDirectory() as directory:
-        mine, _ = scan(docs, directory)
+        mine = [scan(docs, directory)[0], scan(docs, directory, least="VERY_UNLIKELY")[0]]
         if arguments.errors:
-            return errors(docs, mine, arguments.errors, arguments.material)
-        columns = [count(docs, mine)]
+            return errors(docs, mine[arguments.everything], arguments.errors, arguments.material)
+        columns = [count(docs, found) for found in mine]
         if not arguments.no_presidio:
             theirs = analyze(docs)
-            columns += [count(docs, [[f[:3] for f in found] for found in theirs]), count(docs, [[f[:3] for f in resolved(found)] for found in theirs])]
+            columns += [count(docs, [[f[:3] for f in keep(found)] for found in theirs]) for keep in (resolved, list)]
         behind += table(columns)
         if not arguments.no_presidio and not arguments.no_speed:
             behind += speed(docs, directory)

@@ -5,7 +5,7 @@ use crate::InfoType::{self, *};
 /// Words (folded, those of several written together) and the types that they announce.
 pub(crate) const WORDS: &[(&[InfoType], &str)] = &[
     (&[BrCpf], "cpf cpfs cpfcnpj cadastropessoa contribuinte"),
-    (&[BrCnpj], "cnpj cnpjs cpfcnpj empresa fornecedor estabelecimento companyname razaosocial"),
+    (&[BrCnpj], "cnpj cnpjs cpfcnpj empresa fornecedor estabelecimento company companies companyname razaosocial"),
     (&[BrRg], "rg identidade registrogeral"),
     (&[BrCep], "cep ceps codigopostal zip zipcode postcode postalcode postal plz postleitzahl"),
     (&[BrPixKey], "pix chave chavepix chaves"),
@@ -47,7 +47,7 @@ pub(crate) const WORDS: &[(&[InfoType], &str)] = &[
     ),
     (
         &[Address],
-        "address addresses endereco direccion domicilio adresse anschrift street strasse rua logradouro calle residence residencia reside resides lives moved streetaddress addressline",
+        "address addresses endereco direccion domicilio adresse anschrift street strasse rua logradouro calle residence residencia reside resides lives moved streetaddress addressline city cidade ciudad municipio stadt ort bairro barrio localidade localidad",
     ),
     (
         &[DateOfBirth],
@@ -76,7 +76,7 @@ pub(crate) const WORDS: &[(&[InfoType], &str)] = &[
     (&[HrOib], "oib"),
     (&[EePersonalCode], "isikukood asmenskodas"),
     (&[TrKimlik], "kimlik tckn tckimlik"),
-    (&[ZaId], "southafricanid said"),
+    (&[ZaId], "southafricanid africanid rsaid said"),
     (&[IlId], "teudat israeliid"),
     (&[InAadhaar], "aadhaar aadhar uidai"),
     (&[InPan], "panno permanentaccount pancard"),

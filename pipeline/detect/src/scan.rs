@@ -18,7 +18,7 @@ mod token;
 
 pub use custom::{CheckDigit, CustomDetector, DetectorError, Matcher};
 
-use crate::words::announced_by_name;
+use crate::words::{announced_by_name, look_up_folded};
 use crate::{InfoType, Likelihood, TypeSet};
 use std::ops::Range;
 use token::Token;
@@ -267,14 +267,15 @@ impl Pass<'_> {
     fn around(&self, index: usize, end: usize) -> Around {
         let mut around = Around { near: TypeSet::EMPTY, wide: self.announced };
         let mut below = self.tokens[index].start;
-        for token in self.tokens[..index].iter().rev().take(BEFORE) {
+        for (place, token) in self.tokens[..index].iter().enumerate().rev().take(BEFORE) {
             if below - token.end > 24 {
                 break;
             }
             below = token.start;
-            around.wide = around.wide.union(token.word.context);
+            let context = token.word.context.union(self.pair(place));
+            around.wide = around.wide.union(context);
             if around.near.is_empty() {
-                around.near = token.word.context;
+                around.near = context;
             }
         }
         let after = self.tokens[index..].iter().skip_while(|token| token.start < end).take(AFTER);
@@ -288,6 +289,22 @@ impl Pass<'_> {
             around.near = self.announced;
         }
         around
+    }
+
+    /// What word `index` and the one before it announce together: `Thai ID`, `Steuer-ID`.
+    fn pair(&self, index: usize) -> TypeSet {
+        let second = &self.tokens[index];
+        let Some(first) = index.checked_sub(1).map(|before| &self.tokens[before]) else { return TypeSet::EMPTY };
+        let (length, both) = (first.len() + second.len(), first.is_alphabetic() && second.is_alphabetic() && first.ascii && second.ascii);
+        let mut word = [0u8; 24];
+        if !both || length > word.len() || second.start != first.end + 1 || !matches!(self.bytes[first.end], b' ' | b'-' | b'_') {
+            return TypeSet::EMPTY;
+        }
+        word[..first.len()].copy_from_slice(&self.bytes[first.start..first.end]);
+        word[first.len()..length].copy_from_slice(&self.bytes[second.start..second.end]);
+        word[..length].make_ascii_lowercase();
+        let known = std::str::from_utf8(&word[..length]).ok().and_then(look_up_folded);
+        known.map_or(TypeSet::EMPTY, |known| known.context)
     }
 
     /// Reports a finding if its type and likelihood are asked for.

@@ -60,7 +60,7 @@ static WORDS: LazyLock<HashMap<&'static str, Word, foldhash::fast::FixedState>> 
         (include_str!("../words/street_after.txt"), STREET_AFTER),
         ("da de do das dos di del della la las los van von der den zu zur e y ten ter af av bin ibn al el le du des", PARTICLE),
         (
-            "mr mrs ms miss mister dr dra doctor sr sra srta senhor senhora dona don dona prof professor professora ing herr frau fraulein sir madam lady hr fr",
+            "mr mrs ms miss mister dr dra doctor sr sra srta senhor senhora dona don dona prof professor professora ing herr frau fraulein dipl univ mag lic sir madam lady hr fr",
             HONORIFIC,
         ),
         ("apt apto apartamento apartment suite ste unit bloco bl casa sala piso puerta pta planta esc escalera conjunto cj andar fundos lote quadra", UNIT),

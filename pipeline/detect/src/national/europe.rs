@@ -183,7 +183,7 @@ pub(crate) fn se_personnummer(value: &str) -> Verdict {
     let Some(compact) = compact else { return Verdict::Invalid };
     let bare = compact.bytes();
     let short = match bare.len() {
-        12 if bare.starts_with(b"19") || bare.starts_with(b"20") => &bare[2..],
+        12 if matches!(&bare[..2], b"18" | b"19" | b"20") => &bare[2..],
         10 => bare,
         _ => return Verdict::Invalid,
     };

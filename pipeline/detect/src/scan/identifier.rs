@@ -4,6 +4,11 @@ use super::{Check, Pass};
 use crate::Likelihood::{Likely, Possible, Unlikely, VeryLikely};
 use crate::{InfoType, Verdict, bank, br, iban, national};
 
+/// Letters and digits where an Italian fiscal code has them.
+fn is_fiscal_code(text: &[u8]) -> bool {
+    text.iter().zip(b"@@@@@@##@##@###@").all(|(byte, shape)| if *shape == b'#' { byte.is_ascii_digit() } else { byte.is_ascii_alphabetic() })
+}
+
 impl Pass<'_> {
     /// An identifier that begins with this word; where it ends.
     pub(super) fn identifier(&mut self, index: usize) -> Option<usize> {
@@ -43,6 +48,9 @@ impl Pass<'_> {
                     return Some(token.end);
                 }
             }
+        }
+        if token.len() == 16 && is_fiscal_code(text.as_bytes()) {
+            self.push(InfoType::ItCodiceFiscale, token.start..token.end, Unlikely, Check::Failed);
         }
         if token.has_digit() {
             let around = self.around(index, token.end);

@@ -163,8 +163,8 @@ impl Pass<'_> {
             let around = self.around(index, span.end);
             let known = around.wide.contains(info_type);
             if info_type == InfoType::UsSsn && verdict == Verdict::Invalid && known {
-                // An area that is not assigned, called a social security number.
-                self.push(info_type, span.clone(), Possible, Check::Failed);
+                // An area that is not assigned, called a social security number; there is no check digit.
+                self.push(info_type, span.clone(), Possible, Check::None);
                 return Some(span.end);
             }
             let (likelihood, check) = match verdict {
@@ -284,7 +284,10 @@ impl Pass<'_> {
         if birth && (around.near.contains(InfoType::DateOfBirth) || around.wide.contains(InfoType::DateOfBirth) && !around.near.contains(InfoType::DateTime)) {
             return self.push(InfoType::DateOfBirth, start..end, VeryLikely, Check::None);
         }
+        // Streets and towns are called after days: `25 de Mayo`, `7 de Setembro`.
+        let place = found.year.is_none() && found.kind == Kind::Partial && around.near.contains(InfoType::Address);
         let (info_type, likelihood) = match found.kind {
+            _ if place => (InfoType::Date, Unlikely),
             Kind::Time => (InfoType::DateTime, VeryLikely),
             Kind::Day => (InfoType::Date, VeryLikely),
             Kind::Partial => (InfoType::Date, Possible),
