@@ -256,13 +256,15 @@ pub(crate) fn hr_oib(value: &str) -> Verdict {
 
 /// Estonia and Lithuania: sex and century, day of birth, sequence, check digit.
 pub(crate) fn ee_personal_code(value: &str) -> Verdict {
-    valid_digits::<11>(value, |code| {
-        let mut check = weigh(code, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 1]) % 11;
-        if check == 10 {
-            check = weigh(code, &[3, 4, 5, 6, 7, 8, 9, 1, 2, 3]) % 11 % 10;
-        }
-        let born = is_short_day(pair(code, 1), pair(code, 3), pair(code, 5));
+    let Some(code) = digits::<11>(value) else { return Verdict::Invalid };
+    let mut check = weigh(&code, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 1]) % 11;
+    if check == 10 {
+        check = weigh(&code, &[3, 4, 5, 6, 7, 8, 9, 1, 2, 3]) % 11 % 10;
+    }
+    let born = is_short_day(pair(&code, 1), pair(&code, 3), pair(&code, 5));
+    match u32::from(code[10]) == check && code.iter().any(|&digit| digit != code[0]) {
+        true if (1..=8).contains(&code[0]) && born => Verdict::Valid,
         // Lithuania gives 9 to persons whose day of birth is not known.
-        (code[0] == 9 || (1..=8).contains(&code[0]) && born) && u32::from(code[10]) == check
-    })
+        checked => Verdict::possible_if(checked && code[0] == 9),
+    }
 }

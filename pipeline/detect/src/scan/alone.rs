@@ -88,7 +88,7 @@ impl Pass<'_> {
                 _ if matches!(info_type, UsSsn | UsItin | UkNino) => likelihood,
                 // The check digit is one that is no longer given out, or a rule beside it is broken.
                 _ if likelihood >= Likely => Possible,
-                _ => likelihood.min(Unlikely),
+                _ => VeryUnlikely,
             };
             if likelihood >= Possible {
                 taken = Some(span.end);
