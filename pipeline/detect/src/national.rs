@@ -146,7 +146,8 @@ mod tests {
 
     #[test]
     fn known_numbers() {
-        let known: &[(fn(&str) -> Verdict, &str, &str)] = &[
+        type Validate = fn(&str) -> Verdict;
+        let known: &[(Validate, &str, &str)] = &[
             (cn_ric, "360426199101010071", "36042619910102009X"),
             (kr_rrn, "971013-9019902", "971013-9019903"),
             (in_aadhaar, "2341 2341 2346", "222222222222"),

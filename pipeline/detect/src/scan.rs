@@ -19,7 +19,7 @@ mod token;
 pub use custom::{CheckDigit, CustomDetector, DetectorError, Matcher};
 
 use crate::words::{announced_by_name, look_up_folded};
-use crate::{InfoType, Likelihood, TypeSet};
+use crate::{InfoType, Likelihood, TypeSet, Verdict};
 use std::ops::Range;
 use token::Token;
 
@@ -196,6 +196,9 @@ struct Around {
     /// Any of the words around it, and the column.
     wide: TypeSet,
 }
+
+/// Judges a whole value.
+type Validate = fn(&str) -> Verdict;
 
 /// Words before a candidate that are looked at for context.
 const BEFORE: usize = 7;

@@ -1,6 +1,6 @@
 //! Identifiers with letters: IBAN, LEI, ISIN, FIGI, BIC, alphanumeric CNPJ, fiscal codes.
 
-use super::{Check, Pass};
+use super::{Check, Pass, Validate};
 use crate::Likelihood::{Likely, Possible, Unlikely, VeryLikely};
 use crate::{InfoType, Verdict, bank, br, iban, national};
 
@@ -21,7 +21,7 @@ impl Pass<'_> {
         }
         let text = &self.text[token.start..token.end];
         let upper = !token.lower;
-        let single: &[(InfoType, fn(&str) -> Verdict, crate::Likelihood)] = match token.len() {
+        let single: &[(InfoType, Validate, crate::Likelihood)] = match token.len() {
             8 | 11 if upper || self.announced.contains(InfoType::Bic) => &[(InfoType::Bic, bank::bic, Unlikely)],
             12 if upper => &[(InfoType::Isin, bank::isin, Likely), (InfoType::Figi, bank::figi, Likely)],
             14 if token.has_digit() => &[(InfoType::BrCnpj, br::cnpj, Likely)],

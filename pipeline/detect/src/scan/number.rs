@@ -1,6 +1,6 @@
 //! Candidates that begin with a digit: dates, masks of documents, cards, and digits alone.
 
-use super::{Around, Check, Pass};
+use super::{Around, Check, Pass, Validate};
 use crate::Likelihood::{self, Likely, Possible, Unlikely, VeryLikely, VeryUnlikely};
 use crate::date::{self, Kind};
 use crate::{InfoType, TypeSet, Verdict, bank, br, card, luhn, national, us};
@@ -69,8 +69,6 @@ static BY_CONTEXT: LazyLock<TypeSet> = LazyLock::new(|| {
     .into_iter()
     .collect()
 });
-
-type Validate = fn(&str) -> Verdict;
 
 /// Masks: `#` a digit, `@` a letter or digit; the type, its validator, the likelihood of a value that passes without context.
 const MASKS: &[(&[u8], InfoType, Validate, Likelihood)] = &[

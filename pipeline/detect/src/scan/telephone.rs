@@ -53,7 +53,7 @@ impl Pass<'_> {
                 Form::International => Likely,
                 Form::National if near || wide => VeryLikely,
                 Form::National => Likely,
-                _ if digits > 15 || digits < 6 || last_group < 2 => continue,
+                _ if !(6..=15).contains(&digits) || last_group < 2 => continue,
                 Form::Local if self.is_amount(start, end) => VeryUnlikely,
                 Form::Local if near && (6..=15).contains(&digits) => Likely,
                 Form::Local if wide => Possible,
