@@ -1,7 +1,7 @@
 //! The dictionary: names, street words and context words, folded to plain lower-case letters.
 //!
-//! The lists are this project's own, written for Brazil, the United States, Spain, Germany and their neighbours. They are compiled in
-//! and looked up by word, so that one pass over a text serves all types.
+//! The lists are this project's own, written for Brazil, the United States, Spain, Germany and their neighbours; the crate's
+//! documentation says what each is made of. They are compiled in and looked up by word, so that one pass over a text serves all types.
 
 use crate::{InfoType, TypeSet};
 use std::collections::HashMap;
