@@ -130,7 +130,7 @@ fn what_neighbours_users_complain_about() {
     for card in ["2222155765072228", "2720992593319364", "4131034282458809939", "6304000000000000000"] {
         assert_eq!(types(&format!("card {card}")), [InfoType::Pan], "{card}");
     }
-    for epoch in ["1700000000007", "1700000000000009", "1700000000000000004"] {
+    for epoch in ["1700000000004", "1700000000000001", "1700000000000000004"] {
         assert!(perimeter_detect::luhn::valid(epoch.as_bytes()), "{epoch}");
         assert!(!types(&format!("at {epoch}")).contains(&InfoType::Pan), "{epoch}");
     }

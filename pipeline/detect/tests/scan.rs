@@ -49,7 +49,7 @@ fn banks() {
 fn times_are_neither_cards_nor_telephones() {
     expect("2026-01-01T12:00:00Z", &[("DATE_TIME", "2026-01-01T12:00:00Z")]);
     // All of these pass Luhn or have the length of a telephone number.
-    for text in ["1700000000007", "1700000000000009", "1700000000000000004", "ts=1700000000"] {
+    for text in ["1700000000004", "1700000000000001", "1700000000000000004", "ts=1700000000"] {
         let found = scan(text);
         assert!(found.iter().all(|(info_type, _)| info_type == "DATE_TIME"), "{text}: {found:?}");
     }
