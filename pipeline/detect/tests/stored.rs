@@ -77,10 +77,10 @@ fn stored_and_changed(target: &str, changes: usize, run: fn(&[u8]) -> usize) {
 
 #[test]
 fn texts() {
-    stored_and_changed("text", 20_000, text::run);
+    stored_and_changed("text", 2_000, text::run);
 }
 
 #[test]
 fn values_of_columns() {
-    stored_and_changed("values", 2_000, values::run);
+    stored_and_changed("values", 1_000, values::run);
 }
