@@ -2,8 +2,8 @@
 """Recall, precision and speed of the detectors against Presidio's pattern recognizers, on material that neither side wrote:
 `../shared/corpora/{detectors,financial/presidio_*,financial/faker_synthetic}` beside the repository.
 
-    python3 -m venv /tmp/presidio && /tmp/presidio/bin/pip install presidio-analyzer pyarrow
-    /tmp/presidio/bin/python tests/bench/detect.py [--errors TYPE [--material KIND]] [--no-presidio] [--no-speed]
+    python3 -m venv target/presidio && target/presidio/bin/pip install presidio-analyzer pyarrow
+    target/presidio/bin/python tests/bench/detect.py [--errors TYPE [--material KIND]] [--no-presidio] [--no-speed]
 
 Prints the table of docs/detect.md. Ends with exit code 1 if somewhere Presidio finds more, or is right more often, than each of our two settings. Needs a Rust toolchain; no spaCy model: names
 and addresses Presidio leaves to language models, so there is no pattern to compare with.
@@ -248,6 +248,7 @@ def count(docs, found):
 
 
 def errors(docs, found, kind, material):
+    """Prints what was missed or wrong of one type, or of all."""
     for doc, findings in zip(docs, found):
         if material and doc.material != material:
             continue
