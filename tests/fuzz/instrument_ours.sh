@@ -5,7 +5,8 @@ rustc=$1
 shift
 case " $* " in
 *" --crate-name array_record"* | *" --crate-name perimeter_contract "* | *" --crate-name contract "*) exec "$rustc" "$@" ;;
-*" --crate-name perimeter_fuzz "* | *" --crate-name perimeter_fuzz_text "*) exec "$rustc" "$@" ;;
+*" --crate-name perimeter_detect "*) exec "$rustc" "$@" ;;
+*" --crate-name perimeter_fuzz "* | *" --crate-name perimeter_fuzz_text "* | *" --crate-name perimeter_fuzz_detect "*) exec "$rustc" "$@" ;;
 esac
 kept=()
 for argument; do

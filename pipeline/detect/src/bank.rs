@@ -1,7 +1,7 @@
 //! Banks and securities: ABA, BIC, LEI, ISIN, CUSIP, SEDOL, FIGI, creditor references.
 
 use crate::compact::{Compact, digits, modulo_97, weigh};
-use crate::{Verdict, country};
+use crate::{Verdict, country, luhn};
 
 /// Routing number: an assigned first pair, weights 3, 7, 1.
 pub(crate) fn aba(value: &str) -> Verdict {
@@ -50,19 +50,13 @@ pub(crate) fn isin(value: &str) -> Verdict {
     {
         return Verdict::Invalid;
     }
-    let (mut sum, mut double) = (0u32, false);
-    let mut add = |digit: u32| {
-        sum += if double { digit * 2 / 10 + digit * 2 % 10 } else { digit };
-        double = !double;
-    };
-    for &byte in bare.iter().rev() {
-        let value = value_of(byte);
-        add(value % 10);
-        if value >= 10 {
-            add(value / 10);
-        }
-    }
-    Verdict::valid_if(sum.is_multiple_of(10))
+    // A letter stands for two digits.
+    let digits = bare.iter().flat_map(|&byte| {
+        let value = value_of(byte) as u8;
+        let (tens, ones) = (value / 10, value % 10);
+        [(tens > 0).then_some(tens), Some(ones)].into_iter().flatten()
+    });
+    Verdict::valid_if(luhn::holds(digits))
 }
 
 /// CUSIP: eight characters (`*`, `@` and `#` are not taken) and a digit, every second value doubled.

@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn known_numbers() {
-        let known: [(fn(&str) -> Verdict, &str, Verdict); 23] = [
+        type Validate = fn(&str) -> Verdict;
+        let known: [(Validate, &str, Verdict); 23] = [
             (cpf, "390.533.447-05", Verdict::Valid),
             (cpf, "390 533 447 05", Verdict::Valid),
             (cpf, "111.111.111-11", Verdict::Invalid),

@@ -5,7 +5,7 @@ use crate::InfoType::{self, *};
 /// Words (folded, those of several written together) and the types that they announce.
 pub(crate) const WORDS: &[(&[InfoType], &str)] = &[
     (&[BrCpf], "cpf cpfs cpfcnpj cadastropessoa contribuinte"),
-    (&[BrCnpj], "cnpj cnpjs cpfcnpj empresa fornecedor estabelecimento"),
+    (&[BrCnpj], "cnpj cnpjs cpfcnpj empresa fornecedor estabelecimento company companies companyname razaosocial"),
     (&[BrRg], "rg identidade registrogeral"),
     (&[BrCep], "cep ceps codigopostal zip zipcode postcode postalcode postal plz postleitzahl"),
     (&[BrPixKey], "pix chave chavepix chaves"),
@@ -27,7 +27,7 @@ pub(crate) const WORDS: &[(&[InfoType], &str)] = &[
     (&[Sedol], "sedol"),
     (&[Lei], "lei"),
     (&[Figi], "figi"),
-    (&[CreditorReference], "creditorreference rfreference"),
+    (&[CreditorReference], "creditorreference rfreference rf"),
     (&[UsSsn], "ssn ssns socialsecurity security ss4 socialsecuritynumber"),
     (&[UsItin], "itin individualtaxpayer taxpayer"),
     (&[UsEin], "ein fein employeridentification employerid"),
@@ -39,7 +39,7 @@ pub(crate) const WORDS: &[(&[InfoType], &str)] = &[
     ),
     (&[Ip], "ip ips ipaddress ipv4 ipv6 remoteaddr ipaddr"),
     (&[Mac], "mac macaddress hwaddr"),
-    (&[Url], "url urls site website link homepage href webpage"),
+    (&[Url], "url urls site website link homepage href webpage domain domains dominio host hostname fqdn"),
     (&[Uuid], "uuid guid"),
     (
         &[PersonName],
@@ -47,7 +47,7 @@ pub(crate) const WORDS: &[(&[InfoType], &str)] = &[
     ),
     (
         &[Address],
-        "address addresses endereco direccion domicilio adresse anschrift street strasse rua logradouro calle residence residencia reside resides lives moved streetaddress addressline",
+        "address addresses endereco direccion domicilio adresse anschrift street strasse rua logradouro calle residence residencia reside resides lives moved streetaddress addressline city cidade ciudad municipio stadt ort bairro barrio localidade localidad",
     ),
     (
         &[DateOfBirth],
@@ -76,7 +76,7 @@ pub(crate) const WORDS: &[(&[InfoType], &str)] = &[
     (&[HrOib], "oib"),
     (&[EePersonalCode], "isikukood asmenskodas"),
     (&[TrKimlik], "kimlik tckn tckimlik"),
-    (&[ZaId], "southafricanid said"),
+    (&[ZaId], "southafricanid africanid rsaid said"),
     (&[IlId], "teudat israeliid"),
     (&[InAadhaar], "aadhaar aadhar uidai"),
     (&[InPan], "panno permanentaccount pancard"),

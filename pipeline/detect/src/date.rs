@@ -25,6 +25,8 @@ pub(crate) enum Kind {
     Day,
     /// A month and a year, or a day and a month.
     Partial,
+    /// Two numbers that may be a day and a month, or a fraction.
+    Fraction,
 }
 
 /// A calendar date as a whole value.
@@ -32,14 +34,17 @@ pub(crate) fn date(value: &str) -> Verdict {
     match whole(value) {
         Some(Kind::Day) => Verdict::Valid,
         Some(Kind::Partial) => Verdict::Possible,
-        _ => compact(value).map_or(Verdict::Invalid, |kind| Verdict::valid_if(kind == Kind::Day)),
+        Some(Kind::Fraction) => Verdict::Invalid,
+        _ if compact(value) == Some(Kind::Day) => Verdict::Valid,
+        // Ordinal and week dates look like codes.
+        _ => Verdict::possible_if(iso_8601(value) == Some(Kind::Day)),
     }
 }
 
 /// A point in time as a whole value: a day with a time, `yyyymmddhhmmss`, or seconds, milli-, micro- or nanoseconds since 1970 in this
 /// century's range.
 pub(crate) fn date_time(value: &str) -> Verdict {
-    Verdict::valid_if(whole(value) == Some(Kind::Time) || compact(value) == Some(Kind::Time))
+    Verdict::valid_if(whole(value) == Some(Kind::Time) || compact(value) == Some(Kind::Time) || iso_8601(value) == Some(Kind::Time))
 }
 
 /// A date that may be a birth date; only its context can tell.
@@ -49,6 +54,50 @@ pub(crate) fn birth(value: &str) -> Verdict {
 
 fn whole(value: &str) -> Option<Kind> {
     recognise(value, 0).filter(|found| found.length == value.len()).map(|found| found.kind)
+}
+
+/// The forms of ISO 8601 that people write rarely, as a whole value: ordinal (`2009-123`) and week dates (`2009-W21-2`), the basic format
+/// (`20090621T0545Z`), hours alone, fractions of minutes and hours.
+fn iso_8601(value: &str) -> Option<Kind> {
+    let bytes = value.as_bytes();
+    let digits = |from: usize, to: usize| -> Option<u32> {
+        let part = bytes.get(from..to)?;
+        part.iter().all(u8::is_ascii_digit).then(|| part.iter().fold(0, |number, digit| number * 10 + u32::from(digit - b'0')))
+    };
+    let year = digits(0, 4).filter(|year| (1850..2150).contains(year))?;
+    let hyphen = usize::from(bytes.get(4) == Some(&b'-'));
+    let at = 4 + hyphen;
+    let day = if bytes.get(at) == Some(&b'W') {
+        (1..=53).contains(&digits(at + 1, at + 3)?).then_some(())?;
+        let last = at + 3 + usize::from(bytes.get(at + 3) == Some(&b'-'));
+        if digits(last, last + 1).is_some_and(|day| (1..=7).contains(&day)) { last + 1 } else { at + 3 }
+    } else if digits(at, at + 2).is_some_and(|month| digits(at + 2 + hyphen, at + 4 + hyphen).is_some_and(|day| is_day(year, month, day)))
+        && (hyphen == 0 || bytes.get(at + 2) == Some(&b'-'))
+    {
+        at + 4 + hyphen
+    } else {
+        (hyphen == 1 && (1..=366).contains(&digits(at, at + 3)?)).then_some(at + 3)?
+    };
+    let Some((b'T' | b't' | b' ', time)) = bytes.get(day..)?.split_first() else { return (day == bytes.len()).then_some(Kind::Day) };
+    let zone = time.iter().position(|byte| matches!(byte, b'Z' | b'z' | b'+' | b'-')).unwrap_or(time.len());
+    let (clock, zone) = time.split_at(zone);
+    let fraction = clock.iter().position(|byte| matches!(byte, b'.' | b',')).unwrap_or(clock.len());
+    let (clock, fraction) = clock.split_at(fraction);
+    let sound = fraction.is_empty() || fraction.len() > 1 && fraction[1..].iter().all(u8::is_ascii_digit);
+    (sound && is_clock(clock, 24) && (matches!(zone, [] | [b'Z' | b'z']) || zone.len() > 1 && is_clock(&zone[1..], 23))).then_some(Kind::Time)
+}
+
+/// `hh`, `hhmm`, `hhmmss`, with or without colons.
+fn is_clock(clock: &[u8], most_hours: u32) -> bool {
+    let colon = clock.get(2) == Some(&b':');
+    let mut parts = clock.chunks(2 + usize::from(colon)).enumerate();
+    (2..=8).contains(&clock.len())
+        && (!clock.starts_with(b"24") || clock[2..].iter().all(|byte| matches!(byte, b'0' | b':')))
+        && parts.all(|(place, part)| {
+            let joined = part.len() == 2 || colon && part.len() == 3 && part[2] == b':' && clock.len() > 3 * (place + 1);
+            let number = number(part, 2).filter(|&(_, width)| width == 2).map(|(number, _)| number);
+            joined && place < 3 && number.is_some_and(|number| number <= if place == 0 { most_hours } else { 60 - u32::from(place == 1) })
+        })
 }
 
 /// Digits alone that are a day, a time, or an epoch.
@@ -161,8 +210,12 @@ fn numeric(bytes: &[u8], first: u32, width: usize, separator: u8) -> Option<Reco
         let partial = separator == b'/' && (1..=12).contains(&first) && (1850..2150).contains(&second);
         return partial.then_some(Recognised { length: at, kind: Kind::Partial, year: Some(second) });
     }
-    if second_width > 2 || bytes.get(at) != Some(&separator) {
+    if second_width > 2 {
         return None;
+    }
+    if bytes.get(at) != Some(&separator) {
+        let day = separator == b'/' && (is_day(2000, second, first) || is_day(2000, first, second));
+        return day.then_some(Recognised { length: at, kind: Kind::Fraction, year: None });
     }
     let (third, third_width) = number(&bytes[at + 1..], 4)?;
     let length = at + 1 + third_width;
@@ -232,7 +285,7 @@ fn with_time(bytes: &[u8], found: Recognised) -> Recognised {
     let Some((hour, hour_width @ (1 | 2))) = number(&bytes[at..], 3) else { return found };
     at += hour_width;
     let Some((minute, 2)) = bytes.get(at..).and_then(|rest| rest.strip_prefix(b":")).and_then(|rest| number(rest, 3)) else { return found };
-    if hour > 24 || minute > 59 {
+    if hour > 24 || minute > 59 || hour == 24 && minute > 0 {
         return found;
     }
     at += 3;
@@ -252,9 +305,9 @@ fn with_time(bytes: &[u8], found: Recognised) -> Recognised {
     if matches!(bytes.get(at), Some(b'+' | b'-')) {
         let zone = &bytes[at + 1..];
         match number(zone, 4) {
-            Some((_, 4)) if bounded(zone, 4) => at += 5,
-            Some((_, 2)) if zone.get(2) == Some(&b':') && number(&zone[3..], 3).is_some_and(|(_, width)| width == 2) => at += 6,
-            Some((_, 2)) if bounded(zone, 2) => at += 3,
+            Some((zone_hours, 4)) if bounded(zone, 4) && zone_hours < 2400 => at += 5,
+            Some((0..24, 2)) if zone.get(2) == Some(&b':') && number(&zone[3..], 3).is_some_and(|(_, width)| width == 2) => at += 6,
+            Some((0..24, 2)) if bounded(zone, 2) => at += 3,
             _ => {}
         }
     }
@@ -288,7 +341,27 @@ mod tests {
         for value in ["2020-02-29", "29/02/2020", "02/29/2020", "5-May-2021", "12 de janeiro de 1990", "3. März 1988", "20200229", "1/5/71", "31.12.1999"] {
             assert_eq!(date(value), Verdict::Valid, "{value}");
         }
-        for value in ["2020-02-30", "30/02/2020", "32/12/1999", "2020/03-15", "20200230", "2024-05-01-", "1.2.3", "12345678", "", "12/é"] {
+        for value in ["2009-123", "2009-W51-1", "2009W511", "2009-W33", "2009-05"] {
+            assert_eq!(date(value), Verdict::Possible, "{value}");
+        }
+        for value in [
+            "2009",
+            "2009-000",
+            "2009-W00",
+            "2009-0519",
+            "2009367",
+            "200905",
+            "2020-02-30",
+            "30/02/2020",
+            "32/12/1999",
+            "2020/03-15",
+            "20200230",
+            "2024-05-01-",
+            "1.2.3",
+            "12345678",
+            "",
+            "12/é",
+        ] {
             assert_eq!(date(value), Verdict::Invalid, "{value}");
         }
         for value in [
@@ -299,10 +372,24 @@ mod tests {
             "1700000000",
             "1700000000123",
             "9/19/1963 3:15 PM",
+            "20090621T0545Z",
+            "2009-W21-2T01:22",
+            "2009-05-19 14",
+            "2010-02-18T16:23.33+0600",
         ] {
             assert_eq!(date_time(value), Verdict::Valid, "{value}");
         }
-        for value in ["2009-05-19", "2009-05-19T25:39", "2009-05-19 14:39:22nonsense", "4111111111111111", "9999999999"] {
+        for value in [
+            "2009-05-19",
+            "2009-05-19T25:39",
+            "2009-05-19 14:39:22nonsense",
+            "2009-05-19 14:",
+            "2010-02-18T16:23.35:48",
+            "2010-02-18T00:23:32+24:00",
+            "20090621T",
+            "4111111111111111",
+            "9999999999",
+        ] {
             assert_eq!(date_time(value), Verdict::Invalid, "{value}");
         }
     }

@@ -22,6 +22,41 @@
 //! ```
 //!
 //! There is no I/O here, and no value is ever in an error or in `Debug` output.
+//!
+//! # What makes a finding
+//! A text is cut into words once. Each word is looked up once in one dictionary of names, streets, months and context words of all
+//! types; candidates start at words and at `@` and `://`. Three things count: the *form* (masks, lengths, prefixes, dates inside), the
+//! *check digit*, and the *context* (the seven words before, three behind, the column's name; Portuguese, English, Spanish, some German).
+//!
+//! | [`Likelihood`] | for example |
+//! |---|---|
+//! | `VeryLikely` | a check digit beside its word (`CPF 39053344705`), or a form that nothing else has (an e-mail address, an IBAN) |
+//! | `Likely` | a strong check digit alone, or a form beside its word |
+//! | `Possible` | a form alone, a number with a date and a check digit inside, or what its word announces and its check digit denies ([`Check::Failed`]) |
+//! | `Unlikely` | a number that passes a check digit as one in ten does, a card number that fails Luhn, half a name |
+//! | `VeryUnlikely` | a length |
+//!
+//! By default findings start at `Possible`. Of two in one place the likelier wins, then the type that stands earlier in [`InfoType`], then
+//! the longer: a place has one finding, a finding never takes part of a word or number, and what stands inside one (a CPF in a
+//! URL) is covered by it. So whoever keeps URLs keeps what is in them.
+//!
+//! A column is judged by the share of its distinct values, with an interval and against chance ([`ColumnProfile`]): one random number of
+//! 11 digits in a hundred is a valid CPF, one timestamp in ten passes Luhn.
+//!
+//! # Lists and tables
+//! | what | where from |
+//! |---|---|
+//! | given names, surnames, common words that are names too (`words/`) | written for this project: frequent names of Brazil, Portugal, Spain and Latin America, the United States, Germany and neighbours, without marks |
+//! | street words (`words/street_*.txt`) | suffixes of US Postal Service Publication 28, the types of Brazilian, Spanish, Portuguese, French, German, Dutch and Nordic streets |
+//! | context words (`context.rs`) | written for this project |
+//! | calling codes and lengths of national numbers | ITU-T E.164 and the national numbering plans |
+//! | countries, lengths and structures of IBANs | the SWIFT IBAN registry (ISO 13616), held against the `iban_validate` crate by a test; countries outside of it from what their banks print |
+//! | issuer ranges of cards | ISO/IEC 7812 and what the schemes publish |
+//! | country codes | ISO 3166-1 |
+//! | check digits | the law or standard that each function names |
+//!
+//! Where validators disagree, `DISAGREEMENTS.md` says what is done here. Recall, precision and speed, measured against Presidio, are in
+//! `docs/detect.md`: names and addresses are found by lists and forms alone, without a language model, and not all are found.
 
 mod address;
 mod bank;

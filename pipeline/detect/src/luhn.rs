@@ -35,6 +35,12 @@ pub fn digit(body: &[u8]) -> Option<u8> {
     Some(b'0' + ((10 - sum) % 10) as u8)
 }
 
+/// Whether the Luhn sum of digits (0 to 9, in the order of the number) is a multiple of ten.
+pub(crate) fn holds(digits: impl DoubleEndedIterator<Item = u8>) -> bool {
+    let sum: u32 = digits.rev().enumerate().map(|(index, digit)| weigh(b'0' + digit, index % 2 == 1)).sum();
+    sum.is_multiple_of(10)
+}
+
 /// A digit's share in the sum: doubled digits count the sum of their own digits.
 fn weigh(byte: u8, double: bool) -> u32 {
     let digit = u32::from(byte - b'0');

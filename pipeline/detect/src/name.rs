@@ -1,6 +1,6 @@
 //! Names of persons: a dictionary of given and family names (Brazil and Portugal, English, Spanish, German), forms of address, and the
 //! words that introduce a name. Without a statistical model, names outside the dictionary are found only beside one that is in it, a
-//! form of address or an introduction: the measured recall stands in the crate's documentation.
+//! form of address or an introduction: the measured recall stands in `docs/detect.md`.
 
 use crate::Verdict;
 use crate::words::look_up;

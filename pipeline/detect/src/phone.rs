@@ -2,13 +2,27 @@
 //!
 //! A table of calling codes with the length of their national numbers decides international ones; national ones are told by
 //! their form (North America, Brazil, a trunk 0), and the rest only by their context. The `phonenumber` crate knows the numbering
-//! plans exactly, but takes tens of microseconds per number and needs to be told a region, which text does not have: see the crate's
-//! documentation for the figures.
+//! plans exactly, but takes many times as long and needs to be told a region, which text does not have: `docs/detect.md` has the
+//! figures.
 
 use crate::Verdict;
+use std::sync::LazyLock;
 
-/// Calling codes: the code, fewest and most digits of what follows it.
-const CALLING_CODES: &str = include_str!("../words/calling_codes.txt");
+/// Calling codes.
+///
+/// By the code's number: how many digits the code has (none where there is no such code), fewest and most digits of what follows.
+static CALLING_CODES: LazyLock<Vec<(usize, usize, usize)>> = LazyLock::new(|| {
+    let mut codes = vec![(0, 0, 0); 1000];
+    for line in include_str!("../words/calling_codes.txt").lines() {
+        let mut fields = line.split(' ').map(|field| (field.len(), field.parse::<usize>()));
+        if let (Some((width, Ok(code))), Some((_, Ok(fewest))), Some((_, Ok(most)))) = (fields.next(), fields.next(), fields.next())
+            && let Some(place) = codes.get_mut(code)
+        {
+            *place = (width, fewest, most);
+        }
+    }
+    codes
+});
 
 /// What the writing of a number says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,11 +116,9 @@ pub(crate) fn known_code(digits: &[u8]) -> bool {
     if digits.len() > 15 {
         return false;
     }
-    CALLING_CODES.lines().any(|line| {
-        let mut fields = line.split(' ');
-        let (Some(code), Some(fewest), Some(most)) = (fields.next(), fields.next(), fields.next()) else { return false };
-        let (Ok(fewest), Ok(most)) = (fewest.parse::<usize>(), most.parse::<usize>()) else { return false };
-        digits.starts_with(code.as_bytes()) && (fewest..=most).contains(&(digits.len() - code.len()))
+    (1..=digits.len().min(3)).any(|width| {
+        let code = digits[..width].iter().fold(0, |code, digit| code * 10 + usize::from(digit - b'0'));
+        CALLING_CODES.get(code).is_some_and(|&(own, fewest, most)| own == width && (fewest..=most).contains(&(digits.len() - width)))
     })
 }
 
@@ -142,6 +154,19 @@ fn is_brazilian(number: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_calling_code_is_known() {
+        let lines: Vec<&str> = include_str!("../words/calling_codes.txt").lines().collect();
+        assert_eq!(CALLING_CODES.iter().filter(|&&(width, ..)| width > 0).count(), lines.len());
+        for line in lines {
+            let [code, fewest, most] = line.split(' ').collect::<Vec<_>>().try_into().unwrap();
+            let number = |digits: usize| format!("{code}{}", "5".repeat(digits)).into_bytes();
+            let (fewest, most) = (fewest.parse().unwrap(), most.parse().unwrap());
+            assert!(known_code(&number(fewest)) && known_code(&number(most)), "{line}");
+            assert!(!known_code(&number(fewest - 1)) && (code.len() + most == 15 || !known_code(&number(most + 1))), "{line}");
+        }
+    }
 
     #[test]
     fn forms() {

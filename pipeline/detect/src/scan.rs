@@ -5,6 +5,7 @@
 //! words of letters and digits, capitalised words. Only custom regular expressions and dictionaries read the text again, all of them
 //! at once.
 
+mod alone;
 mod custom;
 mod identifier;
 mod network;
@@ -17,8 +18,8 @@ mod token;
 
 pub use custom::{CheckDigit, CustomDetector, DetectorError, Matcher};
 
-use crate::words::announced_by_name;
-use crate::{InfoType, Likelihood, TypeSet};
+use crate::words::{announced_by_name, look_up_folded};
+use crate::{InfoType, Likelihood, TypeSet, Verdict};
 use std::ops::Range;
 use token::Token;
 
@@ -61,7 +62,7 @@ impl Context {
     }
 }
 
-/// Whether a check digit stood in a finding.
+/// Whether a check digit, or what the type has in its place (the version of a UUID), stood in a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Check {
     /// The type has none, or its form alone was looked at.
@@ -196,6 +197,9 @@ struct Around {
     wide: TypeSet,
 }
 
+/// Judges a whole value.
+type Validate = fn(&str) -> Verdict;
+
 /// Words before a candidate that are looked at for context.
 const BEFORE: usize = 7;
 /// Words after a candidate that are looked at.
@@ -207,7 +211,8 @@ impl Pass<'_> {
         let (mut covered, mut next_network, mut index) = (0, 0, 0);
         while index < self.tokens.len() {
             let token = self.tokens[index];
-            while next_network < networks && self.found[next_network].span.end <= token.start {
+            // What is hardly one covers nothing.
+            while next_network < networks && (self.found[next_network].span.end <= token.start || self.found[next_network].likelihood < Likelihood::Possible) {
                 next_network += 1;
             }
             if next_network < networks && self.found[next_network].span.start <= token.start {
@@ -240,22 +245,40 @@ impl Pass<'_> {
         if let Some(end) = self.hexadecimal(index) {
             return Some(end);
         }
+        if let Some(end) = self.lettered(index) {
+            return Some(end);
+        }
         self.street(index);
         self.person(index)
+    }
+
+    /// A number with a letter or two in front of it: `V-11470283-4`, `AB 12 34 56 C`.
+    fn lettered(&mut self, index: usize) -> Option<usize> {
+        let token = self.tokens[index];
+        let number = token.ascii
+            && token.len() <= 2
+            && matches!(self.bytes.get(token.end), Some(b' ' | b'-' | b'.'))
+            && self.bytes.get(token.end + 1).is_some_and(u8::is_ascii_digit);
+        if !number || matches!(self.byte_before(token.start), Some(b'-' | b'.' | b'/' | b'\'')) {
+            return None;
+        }
+        let near = self.around(index, token.end).near;
+        self.by_context(index, near, Likelihood::VeryLikely).or_else(|| self.alone(index))
     }
 
     /// What the words around token `index` announce.
     fn around(&self, index: usize, end: usize) -> Around {
         let mut around = Around { near: TypeSet::EMPTY, wide: self.announced };
         let mut below = self.tokens[index].start;
-        for token in self.tokens[..index].iter().rev().take(BEFORE) {
+        for (place, token) in self.tokens[..index].iter().enumerate().rev().take(BEFORE) {
             if below - token.end > 24 {
                 break;
             }
             below = token.start;
-            around.wide = around.wide.union(token.word.context);
+            let context = token.word.context.union(self.pair(place));
+            around.wide = around.wide.union(context);
             if around.near.is_empty() {
-                around.near = token.word.context;
+                around.near = context;
             }
         }
         let after = self.tokens[index..].iter().skip_while(|token| token.start < end).take(AFTER);
@@ -269,6 +292,22 @@ impl Pass<'_> {
             around.near = self.announced;
         }
         around
+    }
+
+    /// What word `index` and the one before it announce together: `Thai ID`, `Steuer-ID`.
+    fn pair(&self, index: usize) -> TypeSet {
+        let second = &self.tokens[index];
+        let Some(first) = index.checked_sub(1).map(|before| &self.tokens[before]) else { return TypeSet::EMPTY };
+        let (length, both) = (first.len() + second.len(), first.is_alphabetic() && second.is_alphabetic() && first.ascii && second.ascii);
+        let mut word = [0u8; 24];
+        if !both || length > word.len() || second.start != first.end + 1 || !matches!(self.bytes[first.end], b' ' | b'-' | b'_') {
+            return TypeSet::EMPTY;
+        }
+        word[..first.len()].copy_from_slice(&self.bytes[first.start..first.end]);
+        word[first.len()..length].copy_from_slice(&self.bytes[second.start..second.end]);
+        word[..length].make_ascii_lowercase();
+        let known = std::str::from_utf8(&word[..length]).ok().and_then(look_up_folded);
+        known.map_or(TypeSet::EMPTY, |known| known.context)
     }
 
     /// Reports a finding if its type and likelihood are asked for.

@@ -1,7 +1,7 @@
 //! The dictionary: names, street words and context words, folded to plain lower-case letters.
 //!
-//! The lists are this project's own, written for Brazil, the United States, Spain, Germany and their neighbours. They are compiled in
-//! and looked up by word, so that one pass over a text serves all types.
+//! The lists are this project's own, written for Brazil, the United States, Spain, Germany and their neighbours; the crate's
+//! documentation says what each is made of. They are compiled in and looked up by word, so that one pass over a text serves all types.
 
 use crate::{InfoType, TypeSet};
 use std::collections::HashMap;
@@ -60,7 +60,7 @@ static WORDS: LazyLock<HashMap<&'static str, Word, foldhash::fast::FixedState>> 
         (include_str!("../words/street_after.txt"), STREET_AFTER),
         ("da de do das dos di del della la las los van von der den zu zur e y ten ter af av bin ibn al el le du des", PARTICLE),
         (
-            "mr mrs ms miss mister dr dra doctor sr sra srta senhor senhora dona don dona prof professor professora ing herr frau fraulein sir madam lady hr fr",
+            "mr mrs ms miss mister dr dra doctor sr sra srta senhor senhora dona don dona prof professor professora ing herr frau fraulein dipl univ mag lic sir madam lady hr fr",
             HONORIFIC,
         ),
         ("apt apto apartamento apartment suite ste unit bloco bl casa sala piso puerta pta planta esc escalera conjunto cj andar fundos lote quadra", UNIT),

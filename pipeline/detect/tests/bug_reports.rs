@@ -97,7 +97,8 @@ fn b63_numbers_are_no_persons() {
 /// B65: a CNPJ as an integer loses its zeros.
 #[test]
 fn b65_lost_zeros_are_noticed_not_repaired() {
-    assert_eq!(InfoType::BrCnpj.validate("00000400000105"), Verdict::Invalid.max(InfoType::BrCnpj.validate("00.000.400/0001-05")));
+    assert_eq!(InfoType::BrCnpj.validate("00000400000105"), Verdict::Valid);
+    assert_eq!(InfoType::BrCnpj.validate("00.000.400/0001-05"), Verdict::Valid);
     assert_eq!(InfoType::BrCnpj.validate("400000105"), Verdict::Invalid);
     let detector = Detector::new(&DetectorOptions::default()).unwrap();
     let mut findings = Findings::new();
@@ -127,16 +128,16 @@ fn what_neighbours_users_complain_about() {
     assert_eq!(found("DE89 3704 0044 0532 0130 00 1234 EUR"), [(InfoType::Iban, "DE89 3704 0044 0532 0130 00".to_owned())]);
     assert_eq!(found("GB29NWBK60161331926819 PAID"), [(InfoType::Iban, "GB29NWBK60161331926819".to_owned())]);
     for card in ["2222155765072228", "2720992593319364", "4131034282458809939", "6304000000000000000"] {
-        let expected = perimeter_detect::luhn::valid(card.as_bytes());
-        assert_eq!(types(&format!("card {card}")), [InfoType::Pan], "{card} {expected}");
+        assert_eq!(types(&format!("card {card}")), [InfoType::Pan], "{card}");
     }
-    for epoch in ["1700000000", "1700000000007", "1700000000000009", "1700000000000000004"] {
-        assert!(!types(&format!("card at {epoch}")).contains(&InfoType::Pan) || !perimeter_detect::luhn::valid(epoch.as_bytes()), "{epoch}");
+    for epoch in ["1700000000004", "1700000000000001", "1700000000000000004"] {
+        assert!(perimeter_detect::luhn::valid(epoch.as_bytes()), "{epoch}");
+        assert!(!types(&format!("at {epoch}")).contains(&InfoType::Pan), "{epoch}");
     }
     assert_eq!(types("Cliente João Conceição"), types("Cliente Joa\u{303}o Conceic\u{327}a\u{303}o"));
 }
 
-/// Confusables and digits of other scripts: no crash, and no claim.
+/// Confusables and digits of other scripts: no crash, and no claim (`docs/detect.md` says so).
 #[test]
 fn digits_of_other_scripts() {
     for text in [

@@ -2,7 +2,7 @@
 //!
 //! Expected to be valid: the validator says valid or possible. Expected to be invalid: it says invalid.
 
-use perimeter_detect::{InfoType, Verdict, luhn};
+use perimeter_detect::{Check, Context, Detector, DetectorOptions, Findings, InfoType, Verdict, luhn};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -58,6 +58,8 @@ fn types_of(name: &str) -> Option<Vec<InfoType>> {
         "renavam" => vec![BrRenavam],
         "titulo_eleitoral" => vec![BrVoterId],
         "card_pan" => vec![Pan],
+        "date" | "iso8601" => vec![Date, DateTime],
+        "rfc3339" => vec![DateTime],
         "email" => vec![Email],
         "iban" | "stdnum:be.iban" | "stdnum:es.iban" | "stdnum:me.iban" | "stdnum:no.iban" => vec![Iban],
         "ip" => vec![Ip],
@@ -133,6 +135,7 @@ fn rows_without_a_variant_pass() {
         "br_cpf_cnpj.csv",
         "br_other.csv",
         "card_pan_luhn.csv",
+        "dates_times.csv",
         "email.csv",
         "iban.csv",
         "ip_mac_url.csv",
@@ -170,7 +173,51 @@ fn rows_without_a_variant_pass() {
 
 /// Rows that the written policy (`DISAGREEMENTS.md`) decides otherwise.
 fn policy_differs(name: &str, value: &str) -> bool {
-    matches!((name, value), ("cpf", "9380826044") | ("url", "http://www.foobar.com/\t") | ("stdnum:do.cedula", "00114272360"))
+    matches!(
+        (name, value),
+        ("cpf", "9380826044")
+            | ("url", "http://www.foobar.com/\t")
+            | ("stdnum:do.cedula", "00114272360")
+            | ("iso8601", "2009")
+            | ("rfc3339", "2009-05-19T14:39:22")
+            | ("date", "2024/05")
+    )
+}
+
+/// Presidio's own cases of types that have a form of their own or strong check digits: exactly the expected places, by default.
+#[test]
+fn cases_of_presidio() {
+    let Some(text) = corpus("presidio_text_cases.csv") else { return };
+    let detector = Detector::new(&DetectorOptions::default()).unwrap();
+    let mut findings = Findings::new();
+    let (mut cases, mut wrong) = (0, Vec::new());
+    for row in records(&text).iter().skip(1) {
+        let [text, entity, matches, places, ..] = &row[..] else { continue };
+        let info_type = match &entity[..] {
+            "iban" => InfoType::Iban,
+            "email" => InfoType::Email,
+            "mac" => InfoType::Mac,
+            "credit_card" => InfoType::Pan,
+            "fi_personal_identity_code" if !text.contains("is030594W903B") => InfoType::FiHetu,
+            "za_id_number" => InfoType::ZaId,
+            // Quotes around a URL are no part of it here.
+            "url" if !text.starts_with('\'') => InfoType::Url,
+            _ => continue,
+        };
+        let Ok(places) = serde_json::from_str::<Vec<[usize; 2]>>(places) else { continue };
+        if matches.parse() != Ok(places.len()) {
+            continue;
+        }
+        cases += 1;
+        detector.scan(text, &Context::NONE, &mut findings);
+        let at = |byte: usize| text[..byte].chars().count();
+        let claimed = findings.iter().filter(|finding| finding.info_type == info_type && finding.check != Check::Failed);
+        let found: Vec<[usize; 2]> = claimed.map(|finding| [at(finding.span.start), at(finding.span.end)]).collect();
+        if found != places {
+            wrong.push(format!("{entity} `{text}` expected {places:?} found {found:?}"));
+        }
+    }
+    assert!(cases > 150 && wrong.is_empty(), "{} of {cases}\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]

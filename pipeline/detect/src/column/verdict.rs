@@ -120,7 +120,11 @@ pub(super) fn judge(profile: &ColumnProfile) -> ColumnVerdict {
     let count = |holds: &dyn Fn(&super::observe::Observation) -> bool| profile.sample.values().filter(|observation| holds(observation)).count();
     let distinct = match profile.sample.last_key_value() {
         // The k smallest of uniform hashes: the k-th stands at about k / n of their range.
-        Some((&largest, _)) if profile.sampled && looked_at > 1 => ((looked_at - 1) as f64 / (largest as f64 / u64::MAX as f64)) as u64,
+        Some((&largest, _)) if profile.sampled && looked_at > 1 => {
+            let estimate = ((looked_at - 1) as f64 / (largest as f64 / u64::MAX as f64)) as u64;
+            // One value at least was left out, and no more than there are rows.
+            estimate.clamp((looked_at as u64 + 1).min(profile.rows - profile.nulls), profile.rows - profile.nulls)
+        }
         _ => looked_at as u64,
     };
     let shape = shape(profile, &count, distinct);
@@ -198,6 +202,9 @@ fn shaped(profile: &ColumnProfile, info_type: InfoType) -> usize {
     profile.sample.values().filter(|observation| shapes.contains(&(observation.characters, observation.length))).count()
 }
 
+/// Counts the distinct values looked at of which something holds.
+type Count<'a> = &'a dyn Fn(&dyn Fn(&super::observe::Observation) -> bool) -> usize;
+
 /// What the counts say of one type; `None` if nothing.
 fn agreement(info_type: InfoType, Counts { valid, agrees, shaped, total }: Counts, announced: TypeSet) -> Option<Agreement> {
     let chance = info_type.chance();
@@ -225,7 +232,7 @@ fn agreement(info_type: InfoType, Counts { valid, agrees, shaped, total }: Count
     Some(Agreement { info_type, share, interval, chance, announced, confidence })
 }
 
-fn shape(profile: &ColumnProfile, count: &dyn Fn(&dyn Fn(&super::observe::Observation) -> bool) -> usize, distinct: u64) -> Shape {
+fn shape(profile: &ColumnProfile, count: Count<'_>, distinct: u64) -> Shape {
     let total = profile.sample.len();
     if total == 0 {
         return Shape::Empty;
@@ -258,7 +265,7 @@ fn shape(profile: &ColumnProfile, count: &dyn Fn(&dyn Fn(&super::observe::Observ
     }
 }
 
-fn lost_leading_zeros(count: &dyn Fn(&dyn Fn(&super::observe::Observation) -> bool) -> usize, total: usize) -> Option<InfoType> {
+fn lost_leading_zeros(count: Count<'_>, total: usize) -> Option<InfoType> {
     let of = |info_type: InfoType, padded: &dyn Fn(&super::observe::Observation) -> bool| {
         let some = count(padded);
         let all = count(&|observation| padded(observation) || observation.valid.contains(info_type));

@@ -2,22 +2,21 @@
 
 use super::*;
 
-/// Spain, persons: DNI (eight digits, a letter) and NIE (X, Y or Z, seven digits, a letter).
+/// Spain, persons: DNI (eight digits or seven, a letter) and NIE (X, Y or Z, seven digits, a letter).
 pub(crate) fn es_nif(value: &str) -> Verdict {
     let Some(compact) = Compact::of(value) else { return Verdict::Invalid };
-    let bare = compact.bytes();
-    if bare.len() != 9 {
+    let Some((&letter, body)) = compact.bytes().split_last() else { return Verdict::Invalid };
+    if !matches!(body.len(), 7 | 8) {
         return Verdict::Invalid;
     }
-    let mut number: [u8; 8] = match bare[..8].try_into() {
-        Ok(number) => number,
-        Err(_) => return Verdict::Invalid,
-    };
+    // A leading zero is often left out.
+    let mut number = [b'0'; 8];
+    number[8 - body.len()..].copy_from_slice(body);
     if let Some(place) = b"XYZ".iter().position(|&letter| letter == number[0]) {
         number[0] = b'0' + place as u8;
     }
     let Some(number) = digits_of::<8>(&number) else { return Verdict::Invalid };
-    Verdict::valid_if(b"TRWAGMYFPDXBNJZSQVHLCKE"[(super::number(&number) % 23) as usize] == bare[8])
+    Verdict::valid_if(b"TRWAGMYFPDXBNJZSQVHLCKE"[(super::number(&number) % 23) as usize] == letter)
 }
 
 /// Spain, companies: a letter, seven digits, a digit or letter.
@@ -184,7 +183,7 @@ pub(crate) fn se_personnummer(value: &str) -> Verdict {
     let Some(compact) = compact else { return Verdict::Invalid };
     let bare = compact.bytes();
     let short = match bare.len() {
-        12 if bare.starts_with(b"19") || bare.starts_with(b"20") => &bare[2..],
+        12 if matches!(&bare[..2], b"18" | b"19" | b"20") => &bare[2..],
         10 => bare,
         _ => return Verdict::Invalid,
     };
@@ -257,13 +256,15 @@ pub(crate) fn hr_oib(value: &str) -> Verdict {
 
 /// Estonia and Lithuania: sex and century, day of birth, sequence, check digit.
 pub(crate) fn ee_personal_code(value: &str) -> Verdict {
-    valid_digits::<11>(value, |code| {
-        let mut check = weigh(code, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 1]) % 11;
-        if check == 10 {
-            check = weigh(code, &[3, 4, 5, 6, 7, 8, 9, 1, 2, 3]) % 11 % 10;
-        }
-        let born = is_short_day(pair(code, 1), pair(code, 3), pair(code, 5));
+    let Some(code) = digits::<11>(value) else { return Verdict::Invalid };
+    let mut check = weigh(&code, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 1]) % 11;
+    if check == 10 {
+        check = weigh(&code, &[3, 4, 5, 6, 7, 8, 9, 1, 2, 3]) % 11 % 10;
+    }
+    let born = is_short_day(pair(&code, 1), pair(&code, 3), pair(&code, 5));
+    match u32::from(code[10]) == check && code.iter().any(|&digit| digit != code[0]) {
+        true if (1..=8).contains(&code[0]) && born => Verdict::Valid,
         // Lithuania gives 9 to persons whose day of birth is not known.
-        (code[0] == 9 || (1..=8).contains(&code[0]) && born) && u32::from(code[10]) == check
-    })
+        checked => Verdict::possible_if(checked && code[0] == 9),
+    }
 }

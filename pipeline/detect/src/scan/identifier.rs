@@ -1,13 +1,18 @@
 //! Identifiers with letters: IBAN, LEI, ISIN, FIGI, BIC, alphanumeric CNPJ, fiscal codes.
 
-use super::{Check, Pass};
+use super::{Check, Pass, Validate};
 use crate::Likelihood::{Likely, Possible, Unlikely, VeryLikely};
 use crate::{InfoType, Verdict, bank, br, iban, national};
+
+/// Letters and digits where an Italian fiscal code has them.
+fn is_fiscal_code(text: &[u8]) -> bool {
+    text.iter().zip(b"@@@@@@##@##@###@").all(|(byte, shape)| if *shape == b'#' { byte.is_ascii_digit() } else { byte.is_ascii_alphabetic() })
+}
 
 impl Pass<'_> {
     /// An identifier that begins with this word; where it ends.
     pub(super) fn identifier(&mut self, index: usize) -> Option<usize> {
-        if let Some(end) = self.iban(index) {
+        if let Some(end) = self.iban(index).or_else(|| self.creditor_reference(index)) {
             return Some(end);
         }
         let token = self.tokens[index];
@@ -16,7 +21,7 @@ impl Pass<'_> {
         }
         let text = &self.text[token.start..token.end];
         let upper = !token.lower;
-        let single: &[(InfoType, fn(&str) -> Verdict, crate::Likelihood)] = match token.len() {
+        let single: &[(InfoType, Validate, crate::Likelihood)] = match token.len() {
             8 | 11 if upper || self.announced.contains(InfoType::Bic) => &[(InfoType::Bic, bank::bic, Unlikely)],
             12 if upper => &[(InfoType::Isin, bank::isin, Likely), (InfoType::Figi, bank::figi, Likely)],
             14 if token.has_digit() => &[(InfoType::BrCnpj, br::cnpj, Likely)],
@@ -44,11 +49,38 @@ impl Pass<'_> {
                 }
             }
         }
+        if token.len() == 16 && is_fiscal_code(text.as_bytes()) {
+            self.push(InfoType::ItCodiceFiscale, token.start..token.end, Unlikely, Check::Failed);
+        }
         if token.has_digit() {
             let around = self.around(index, token.end);
             return self.by_context(index, around.near, VeryLikely);
         }
         None
+    }
+
+    /// A creditor reference in groups of four: the longest run of groups whose check digits fit.
+    fn creditor_reference(&mut self, index: usize) -> Option<usize> {
+        let first = self.tokens[index];
+        if first.len() != 4 || !self.text[first.start..first.end].starts_with("RF") || matches!(self.byte_before(first.start), Some(b'-' | b'_')) {
+            return None;
+        }
+        let mut end = first.end;
+        let mut found = None;
+        for token in self.tokens[index + 1..].iter().take(6) {
+            let joined = token.start == end + 1 && self.bytes[end] == b' ' && token.ascii && token.len() <= 4 && (end - first.start + 1).is_multiple_of(5);
+            if !joined {
+                break;
+            }
+            end = token.end;
+            if bank::creditor_reference(&self.text[first.start..end]).agrees() && self.ends_number(end) {
+                found = Some(end);
+            }
+        }
+        let end = found?;
+        let known = self.around(index, end).wide.contains(InfoType::CreditorReference);
+        self.push(InfoType::CreditorReference, first.start..end, if known { VeryLikely } else { Possible }, Check::Passed);
+        Some(end)
     }
 
     /// An IBAN of exactly the length that its country has, in one word or in groups; a word that follows is never taken.

@@ -2,7 +2,7 @@
 
 use super::{Check, Pass};
 use crate::net::{self, is_label};
-use crate::{InfoType, Likelihood, Verdict};
+use crate::{InfoType, Likelihood, Verdict, country};
 
 /// Top levels that make a bare `name.top` a web address.
 const TOP_LEVELS: &str = " com org net edu gov mil int info biz name br pt es de uk us ca au nz ie fr it nl be ch at se no dk fi pl cz hu ro gr tr ru ua il in cn jp kr sg hk tw mx ar cl co pe uy za ng eu io ai app dev me tv cc site online shop store tech cloud blog xyz ";
@@ -97,8 +97,22 @@ impl Pass<'_> {
         let top = host.rsplit('.').next()?;
         let www = host.len() > 4 && host.as_bytes()[..4].eq_ignore_ascii_case(b"www.");
         let known = top.len() < 8 && top.bytes().all(|byte| byte.is_ascii_lowercase()) && TOP_LEVELS.split(' ').any(|known| known == top);
-        if !net::host_name(host) || !(www && host.matches('.').count() >= 2 || known && host.len() > top.len() + 2) {
+        if !net::host_name(host) {
             return None;
+        }
+        let sure = www && host.matches('.').count() >= 2 || known && host.len() > top.len() + 2;
+        if !sure {
+            // Other countries' tops are as often the end of a file's name or of a sentence.
+            let country =
+                top.len() == 2 && top.bytes().all(|byte| byte.is_ascii_lowercase()) && country::exists([top.as_bytes()[0] - 32, top.as_bytes()[1] - 32]);
+            let second = host.rsplit('.').nth(1).unwrap_or_default();
+            let registered = matches!(second, "com" | "co" | "org" | "net" | "gov" | "edu" | "ac") && host.matches('.').count() >= 2;
+            if !country || !registered && !self.around(index, end).wide.contains(InfoType::Url) {
+                if country {
+                    self.push(InfoType::Url, token.start..end, Likelihood::Unlikely, Check::None);
+                }
+                return None;
+            }
         }
         let end = match self.bytes.get(end) {
             Some(b'/' | b'?' | b'#' | b':') => self.url_end(end),
@@ -149,7 +163,10 @@ impl Pass<'_> {
                 let around = self.around(index, end);
                 let pix = around.wide.contains(InfoType::BrPixKey);
                 let info_type = if pix && self.types.contains(InfoType::BrPixKey) { InfoType::BrPixKey } else { InfoType::Uuid };
-                self.push(info_type, token.start..end, Likelihood::VeryLikely, Check::None);
+                // A version that no one gives out: made up, and nothing else all the same.
+                let sound = net::uuid(&self.text[token.start..end]) == Verdict::Valid;
+                let (likelihood, check) = if sound { (Likelihood::VeryLikely, Check::None) } else { (Likelihood::Possible, Check::Failed) };
+                self.push(info_type, token.start..end, likelihood, check);
                 return Some(end);
             }
             return None;
@@ -159,7 +176,8 @@ impl Pass<'_> {
                 let end = token.start + width;
                 let value = self.text.get(token.start..end).unwrap_or_default();
                 // Pairs with spaces are as often anything else.
-                if !value.contains(' ') && net::mac(value) == Verdict::Valid && self.is_bounded_after(end) && !matches!(before, Some(b'-' | b'.')) {
+                let told = !value.contains(' ') || value.is_ascii() && self.around(index, end).wide.contains(InfoType::Mac);
+                if told && net::mac(value) == Verdict::Valid && self.is_bounded_after(end) && !matches!(before, Some(b'-' | b'.')) {
                     if value.bytes().any(|byte| byte != b'0' && byte.is_ascii_hexdigit()) {
                         self.push(InfoType::Mac, token.start..end, Likelihood::VeryLikely, Check::None);
                     }
@@ -184,10 +202,26 @@ impl Pass<'_> {
         }
         let end = start + address.len();
         if address.matches(':').count() >= 2 && address.len() >= 3 && address.parse::<std::net::Ipv6Addr>().is_ok() && self.is_bounded_after(end) {
+            let end = self.prefix_length(end, 128);
             self.push(InfoType::Ip, start..end, Likelihood::VeryLikely, Check::None);
             return Some(end);
         }
         None
+    }
+
+    /// Takes the `/24` of a network behind an address.
+    fn prefix_length(&self, end: usize, most: u32) -> usize {
+        let digits = match self.bytes.get(end) {
+            Some(b'/') => self.bytes[end + 1..].iter().take(4).take_while(|byte| byte.is_ascii_digit()).count(),
+            _ => 0,
+        };
+        let length = self.text[end..].get(1..1 + digits).and_then(|length| length.parse::<u32>().ok());
+        let after = end + 1 + digits;
+        if length.is_some_and(|length| length <= most) && self.is_bounded_after(after) && !matches!(self.bytes.get(after), Some(b'/' | b'-')) {
+            after
+        } else {
+            end
+        }
     }
 
     /// Four decimal numbers.
@@ -203,6 +237,7 @@ impl Pass<'_> {
             return None;
         }
         let known = self.around(index, end).wide.contains(InfoType::Ip);
+        let end = self.prefix_length(end, 32);
         self.push(InfoType::Ip, token.start..end, if known { Likelihood::VeryLikely } else { Likelihood::Likely }, Check::None);
         Some(end)
     }

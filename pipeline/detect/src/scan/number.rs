@@ -1,6 +1,6 @@
 //! Candidates that begin with a digit: dates, masks of documents, cards, and digits alone.
 
-use super::{Around, Check, Pass};
+use super::{Around, Check, Pass, Validate};
 use crate::Likelihood::{self, Likely, Possible, Unlikely, VeryLikely, VeryUnlikely};
 use crate::date::{self, Kind};
 use crate::{InfoType, TypeSet, Verdict, bank, br, card, luhn, national, us};
@@ -70,8 +70,6 @@ static BY_CONTEXT: LazyLock<TypeSet> = LazyLock::new(|| {
     .collect()
 });
 
-type Validate = fn(&str) -> Verdict;
-
 /// Masks: `#` a digit, `@` a letter or digit; the type, its validator, the likelihood of a value that passes without context.
 const MASKS: &[(&[u8], InfoType, Validate, Likelihood)] = &[
     (b"###.###.###-##", InfoType::BrCpf, br::cpf, VeryLikely),
@@ -88,7 +86,7 @@ const MASKS: &[(&[u8], InfoType, Validate, Likelihood)] = &[
     (b"###.####.####.##", InfoType::ChAhv, national::ch_ahv, VeryLikely),
     (b"##-########-#", InfoType::ArCuit, national::ar_cuit, Likely),
     (b"####-####-#", InfoType::Aba, bank::aba, Possible),
-    (b"######-####", InfoType::SePersonnummer, national::se_personnummer, Unlikely),
+    (b"######-####", InfoType::SePersonnummer, national::se_personnummer, Possible),
 ];
 
 impl Pass<'_> {
@@ -117,7 +115,7 @@ impl Pass<'_> {
             return Some(end);
         }
         if !starts_with_digit {
-            return None;
+            return self.alone(index);
         }
         if token.len() <= 3
             && self.bytes.get(token.end) == Some(&b'.')
@@ -144,6 +142,9 @@ impl Pass<'_> {
         if let Some(end) = self.by_context(index, around.wide, Likely) {
             return Some(end);
         }
+        if let Some(end) = self.alone(index) {
+            return Some(end);
+        }
         self.street_number(index)
     }
 
@@ -160,8 +161,8 @@ impl Pass<'_> {
             let around = self.around(index, span.end);
             let known = around.wide.contains(info_type);
             if info_type == InfoType::UsSsn && verdict == Verdict::Invalid && known {
-                // An area that is not assigned, called a social security number.
-                self.push(info_type, span.clone(), Possible, Check::Failed);
+                // An area that is not assigned, called a social security number; there is no check digit.
+                self.push(info_type, span.clone(), Possible, Check::None);
                 return Some(span.end);
             }
             let (likelihood, check) = match verdict {
@@ -204,7 +205,7 @@ impl Pass<'_> {
     }
 
     /// The span of a mask at `start` that no word goes on behind.
-    fn fits(&self, start: usize, mask: &[u8]) -> Option<Range<usize>> {
+    pub(super) fn fits(&self, start: usize, mask: &[u8]) -> Option<Range<usize>> {
         let value = self.bytes.get(start..start + mask.len())?;
         let matches = value.iter().zip(mask).all(|(byte, shape)| match shape {
             b'#' => byte.is_ascii_digit(),
@@ -237,7 +238,7 @@ impl Pass<'_> {
         let end = token.start + found.length;
         self.report_date(index, end, found);
         // A day and a month alone may begin something else.
-        (found.kind != Kind::Partial).then_some(end)
+        (!matches!(found.kind, Kind::Partial | Kind::Fraction)).then_some(end)
     }
 
     /// A year beside a word that makes it one: `in 1977`, `desde 1990`.
@@ -277,14 +278,18 @@ impl Pass<'_> {
     fn report_date(&mut self, index: usize, end: usize, found: date::Recognised) {
         let start = self.tokens[index].start;
         let around = self.around(index, end);
-        let birth = found.kind != Kind::Partial && found.year.is_none_or(|year| (1900..2100).contains(&year));
+        let birth = !matches!(found.kind, Kind::Partial | Kind::Fraction) && found.year.is_none_or(|year| (1900..2100).contains(&year));
         if birth && (around.near.contains(InfoType::DateOfBirth) || around.wide.contains(InfoType::DateOfBirth) && !around.near.contains(InfoType::DateTime)) {
             return self.push(InfoType::DateOfBirth, start..end, VeryLikely, Check::None);
         }
+        // Streets and towns are called after days: `25 de Mayo`, `7 de Setembro`.
+        let place = found.year.is_none() && found.kind == Kind::Partial && around.near.contains(InfoType::Address);
         let (info_type, likelihood) = match found.kind {
+            _ if place => (InfoType::Date, Unlikely),
             Kind::Time => (InfoType::DateTime, VeryLikely),
             Kind::Day => (InfoType::Date, VeryLikely),
             Kind::Partial => (InfoType::Date, Possible),
+            Kind::Fraction => (InfoType::Date, Unlikely),
         };
         self.push(info_type, start..end, likelihood, Check::None);
     }
@@ -392,7 +397,11 @@ impl Pass<'_> {
                 self.push(InfoType::DateTime, span, if wide.contains(InfoType::DateTime) { VeryLikely } else { Possible }, Check::None)
             }
             (10 | 13 | 16 | 19, Some(Kind::Time)) if !phone && (wide.contains(InfoType::DateTime) || digits.len() > 10) => {
-                self.push(InfoType::DateTime, span, if wide.contains(InfoType::DateTime) { Likely } else { Unlikely }, Check::None);
+                let known = wide.contains(InfoType::DateTime);
+                self.push(InfoType::DateTime, span, if known { Likely } else { Unlikely }, Check::None);
+                if !known {
+                    self.alone(index);
+                }
             }
             _ => return None,
         }

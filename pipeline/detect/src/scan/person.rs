@@ -46,9 +46,16 @@ impl Pass<'_> {
         let skipped = &run[..begin];
         let introduced = self.introduces(index) || skipped.iter().any(|token| token.word.is_naming());
         let addressed = honorific || skipped.iter().any(|token| token.word.is_honorific());
-        let unknown_before = begin > 0 && !skipped.last().is_some_and(|token| token.word.is_honorific() || token.word.is_naming() || token.word.is_particle());
-        // `Zizi Kónya` with an unknown first word is a name too where something introduces it.
-        let begin = if unknown_before && begin == 1 && (introduced || addressed) && !first.word.is_honorific() { 0 } else { begin };
+        // `Customer Auguste Beyer`: what stands between an introduction or form of address and a known name is of the name too.
+        let mut first_of_name = begin;
+        while first_of_name > 0 && !is_other(&run[first_of_name - 1]) && !run[first_of_name - 1].word.is_particle() {
+            first_of_name -= 1;
+        }
+        let announced = match first_of_name.checked_sub(1) {
+            Some(before) => run[before].word.is_honorific() || run[before].word.is_naming(),
+            None => introduced || addressed,
+        };
+        let begin = if announced { first_of_name } else { begin };
         let mut end = last - index;
         while end > begin && (run[end].word.is_particle() && !is_name(&run[end]) || is_other(&run[end])) {
             end -= 1;
@@ -84,6 +91,13 @@ impl Pass<'_> {
             (1.., 1.., _) => Possible,
             _ => Unlikely,
         };
+        // Firms, streets and towns are called after people; a whole name there may be a person's all the same.
+        let elsewhere = self.announced.contains(InfoType::BrCnpj) || self.announced.contains(InfoType::Address);
+        let likelihood = match elsewhere && !addressed && !self.announced.contains(InfoType::PersonName) {
+            true if given > 0 && surnames > 0 && certain => Possible,
+            true => Unlikely,
+            false => likelihood,
+        };
         let whole = span.end;
         self.push(InfoType::PersonName, span, likelihood, Check::None);
         (likelihood >= Possible).then_some(whole)
@@ -114,7 +128,7 @@ impl Pass<'_> {
         let token = self.tokens[last];
         match between {
             " " | "-" | "'" | "\u{2019}" | "\u{a0}" => true,
-            ". " | "." => token.len() <= 1 || token.word.is_honorific(),
+            ". " | "." | ".-" => token.len() <= 1 || token.word.is_honorific(),
             _ => false,
         }
     }

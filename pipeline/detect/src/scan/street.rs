@@ -12,7 +12,7 @@ impl Pass<'_> {
     /// `Rua das Flores, 123`, `Schulzweg 9464`: a street word begins the address.
     pub(super) fn street(&mut self, index: usize) -> Option<usize> {
         let token = self.tokens[index];
-        if !token.capital && !(token.word.is_street_before() && token.len() > 2) {
+        if !(token.capital || token.word.is_street_before() && token.len() > 2) {
             return None;
         }
         let text = &self.text[token.start..token.end];
@@ -35,7 +35,7 @@ impl Pass<'_> {
             }
             if token.capital {
                 named += 1;
-            } else if !token.word.is_particle() && !(token.len() <= 3 && token.lower) {
+            } else if !(token.word.is_particle() || token.len() <= 3 && token.lower) {
                 break;
             }
             last = next;

@@ -53,7 +53,7 @@ impl Pass<'_> {
                 Form::International => Likely,
                 Form::National if near || wide => VeryLikely,
                 Form::National => Likely,
-                _ if digits > 15 || digits < 6 || last_group < 2 => continue,
+                _ if !(6..=15).contains(&digits) || last_group < 2 => continue,
                 Form::Local if self.is_amount(start, end) => VeryUnlikely,
                 Form::Local if near && (6..=15).contains(&digits) => Likely,
                 Form::Local if wide => Possible,
@@ -132,5 +132,10 @@ fn plausible_alone(text: &str, digits: usize) -> bool {
     let (count, longest) = lengths.fold((0, 0), |(count, longest), length| (count + 1, longest.max(length)));
     let trunk = text.starts_with('0') || text.starts_with("(0");
     let bracket = text.starts_with('(') && digits >= 8;
+    // 3-2-4 is how social security numbers are written.
+    let security = matches!(text.as_bytes(), [_, _, _, b' ' | b'-', _, _, b' ' | b'-', last @ ..] if last.len() == 4);
+    if security {
+        return false;
+    }
     !separators_differ && (9..=13).contains(&digits) && trunk && (2..=5).contains(&count) && longest <= 8 || bracket && count >= 2 && digits <= 13
 }
