@@ -20,11 +20,12 @@ mod profile;
 mod sniff;
 mod write;
 
+pub(crate) use leaf::texts;
+pub(crate) use meaning::is_data as looks_like_data;
 pub use sniff::FormatName;
 
-use crate::check::sets::{Observe, Observed};
 use crate::error::{Culprit, Failure, Result};
-use crate::read::{self, Accept, Ingest, InputFile, Part, Rejected, Unit, UnitRules};
+use crate::read::{self, Ingest, InputFile, Look, Part, Rejected, Unit};
 use crate::store::Stores;
 use arrow::array::RecordBatch;
 use decide::{Reading, Tried};
@@ -36,7 +37,6 @@ use perimeter_detect::{Detector, DetectorOptions, Findings};
 use profile::{Lens, NULL_MARKERS};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use write::{Line, Page, grouped, quoted};
 
 /// What is asked; whatever is `None` is found out.
@@ -234,12 +234,13 @@ impl Draft<'_> {
                 break;
             }
             let ingest = Ingest { stores: self.stores, source, files: self.files, projection: &projection, batch_rows: 8192 };
-            let mut enough = Enough { left, stopped };
-            let mut taking = Taking { left, stopped, batch, rejected, codes: &mut codes };
-            let rules = UnitRules { observer: Some(&mut enough), ..UnitRules::default() };
-            match read::ingest_unit_with(&ingest, &Unit { source: 0, file, part: Part::Whole }, rules, &mut taking) {
-                Err(_) if stopped.get() => break,
-                done => done.map(|_| ())?,
+            let mut count = left.get();
+            let mut shown = Shown { batch, rejected, codes: &mut codes };
+            let more = read::ingest_some(&ingest, &Unit { source: 0, file, part: Part::Whole }, &mut count, &mut shown)?;
+            left.set(count);
+            if more {
+                stopped.set(true);
+                break;
             }
         }
         Ok(codes)
@@ -444,55 +445,23 @@ fn source_line(label: &str, name: &str, format: &Format, added: bool) -> String 
     format!("{{uri: {}, format: {kind}, schema: {name}.odcs.yaml{drift}{options}}}", serde_json::Value::from(label))
 }
 
-/// Ends the reading of a unit when there are enough records.
-struct Enough<'a> {
-    left: &'a Cell<u64>,
-    stopped: &'a Cell<bool>,
-}
-
-fn enough() -> crate::error::Error {
-    Failure::new(Culprit::File, "enough-records", "as many records as were asked for have been read").into()
-}
-
-impl Observe for Enough<'_> {
-    fn batch(&mut self, _: &Observed<'_>) -> Result<()> {
-        if self.left.get() > 0 {
-            return Ok(());
-        }
-        self.stopped.set(true);
-        Err(enough())
-    }
-}
-
-struct Taking<'a> {
-    left: &'a Cell<u64>,
-    stopped: &'a Cell<bool>,
+/// What reading shows, by kind.
+struct Shown<'a> {
     batch: &'a mut dyn FnMut(&RecordBatch, usize),
     rejected: &'a mut dyn FnMut(&[u8]),
     codes: &'a mut BTreeMap<String, u64>,
 }
 
-impl Accept for Taking<'_> {
-    fn batch(&mut self, batch: RecordBatch) -> ControlFlow<()> {
-        let rows = batch.num_rows().min(usize::try_from(self.left.get()).unwrap_or(usize::MAX));
-        self.left.set(self.left.get() - rows as u64);
-        // There is more, though not wanted.
-        self.stopped.set(self.stopped.get() || rows < batch.num_rows());
-        (self.batch)(&batch, rows);
-        ControlFlow::Continue(())
+impl Look for Shown<'_> {
+    fn rows(&mut self, batch: &RecordBatch, rows: usize) {
+        (self.batch)(batch, rows);
     }
 
-    fn rejected(&mut self, record: &Rejected<'_>) -> Result<()> {
-        if self.left.get() == 0 {
-            self.stopped.set(true);
-            return Err(enough());
-        }
-        self.left.set(self.left.get() - 1);
+    fn rejected(&mut self, record: &Rejected<'_>) {
         for code in record.codes {
             *self.codes.entry((*code).to_owned()).or_default() += 1;
         }
         (self.rejected)(&record.raw);
-        Ok(())
     }
 }
 

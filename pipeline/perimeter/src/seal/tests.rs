@@ -26,6 +26,7 @@ pub(super) fn facts(rows: u64) -> Facts {
         inputs: vec![Input { source: "tx".into(), uri: "tx.csv".into(), bytes: 1, etag: None, sha256: None, rows: rows + 2, rejections: BTreeMap::new() }],
         rows: RowCounts { read: rows + 2, rejected: 2, written: rows },
         rejections: BTreeMap::from([("check-digit".into(), 2)]),
+        findings: None,
         gates: BTreeMap::new(),
     }
 }
