@@ -78,7 +78,7 @@ def data(folder):
             number = part * 400 + row
             payer, note = cpf(101_000_000 + number * 7919), cpf(501_000_000 + number * 7907)
             people += [payer, note]
-            said = f"please send it to the taxpayer with CPF {payer[:3]}.{payer[3:6]}.{payer[6:9]}-{payer[9:]} until friday" if row % 40 == 7 else "the invoice of last month and the one before it, paid"
+            said = f"please send it to the taxpayer with CPF {payer[:3]}.{payer[3:6]}.{payer[6:9]}-{payer[9:]} until friday" if row % 40 == 7 else "the invoice of last month and the one before it paid"
             lines.append(f"{number},{row}.50,{payer},{note},{said} {number}")
         (folder / f"part-{part}.csv").write_text("\n".join(lines) + "\n")
     return people

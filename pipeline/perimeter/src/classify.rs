@@ -26,12 +26,12 @@ mod words;
 pub(crate) use findings::is_weak;
 pub use findings::{Found, Place, of_column};
 pub use report::{
-    Agreement, ClassifiedColumn, ClassifiedSource, Classification, ContractSays, Finder, Finding, MacieJob, MacieNotClean, MacieSummary, Resolution,
+    Agreement, Classification, ClassifiedColumn, ClassifiedSource, ContractSays, Finder, Finding, MacieJob, MacieNotClean, MacieSummary, Resolution,
 };
 pub use scan::{Looking, Sampling, SeenColumn, SourceScan, detector, scan};
 
 use crate::error::{Culprit, Failure, Result};
-use crate::infer::{self, FormatName, Request};
+use crate::infer::{self, Request};
 use crate::macie::{self, Macie, MacieClient, SourceFiles, SystemClock, Waiting};
 use crate::plan::{Input, Plan};
 use crate::progress::Stage;
@@ -82,25 +82,19 @@ impl MacieRequest {
 /// Records that are read to find out what the columns of files without a contract are.
 const DRAFT_ROWS: u64 = 10_000;
 
-/// What is in files without a contract. `uri` can be a pattern; the files have the same columns.
+/// What is in files without a contract. `request` says how they are read, as far as that is known; its first uri can be a pattern, the files have the same columns.
 ///
 /// # Errors
-/// As [`infer::propose`] and [`read::plan_source`]; exit 2 `format-unknown` for a file whose bytes and name do not say what it is.
-pub fn files(services: &Services, uri: &Uri, format: Option<FormatName>, options: Options) -> Result<Classification> {
+/// As [`infer::propose`] and [`read::plan_source`]; exit 2.
+pub fn files(services: &Services, request: &Request, options: Options) -> Result<Classification> {
     let stores = &services.stores;
-    let request = Request {
-        files: vec![uri.clone()],
-        name: None,
-        format,
-        delimiter: None,
-        quote: Some(b'"'),
-        comment: None,
-        header: None,
-        encoding: None,
-        rows: DRAFT_ROWS,
-    };
-    let mut source = infer::propose(stores, &request)?.source;
-    source.uri = uri.clone();
+    let uri = request.files.first().cloned().unwrap_or_else(|| Uri(String::new()));
+    let mut source = infer::propose(stores, &Request { rows: DRAFT_ROWS, ..request.clone() })?.source;
+    source.uri = uri;
+    // What was proposed, nobody has said.
+    for column in &mut source.schema.columns {
+        (column.semantic_type, column.join_domain, column.classification) = (None, None, None);
+    }
     // Later records may have more; what they have more of is counted.
     source.drift = if matches!(source.format, Format::Json(_)) { Drift::AllowAdded } else { source.drift };
     if matches!(source.format, Format::Csv(_)) {
@@ -259,8 +253,7 @@ async fn ask_macie(plan: &Plan, services: &Services, asked: &MacieRequest, run_i
         return Ok(None);
     }
     let job = &plan.contract.job;
-    let sources: Vec<SourceFiles<'_>> =
-        job.sources.iter().zip(&plan.inputs).map(|(source, input)| SourceFiles { source, files: &input.files }).collect();
+    let sources: Vec<SourceFiles<'_>> = job.sources.iter().zip(&plan.inputs).map(|(source, input)| SourceFiles { source, files: &input.files }).collect();
     let mut options = macie::Options::new(&job.name, run_id);
     options.account.clone_from(&asked.account);
     options.results.clone_from(&asked.results);
@@ -301,14 +294,7 @@ fn of_source(source: &Source, files: usize, seen: &SourceScan, plan: Option<&Pla
             findings: found,
         });
     }
-    ClassifiedSource {
-        name: source.name.clone(),
-        files: files as u64,
-        rows: seen.rows,
-        complete: seen.complete,
-        unreadable: seen.unreadable.clone(),
-        columns,
-    }
+    ClassifiedSource { name: source.name.clone(), files: files as u64, rows: seen.rows, complete: seen.complete, unreadable: seen.unreadable.clone(), columns }
 }
 
 /// The worst of the findings', or what their absence says.

@@ -28,7 +28,7 @@ pub struct Found {
     pub place: Place,
     /// Share of the distinct values looked at; `None` where zeros in front had to be put back.
     pub share: Option<f64>,
-    /// Its interval at 99 %.
+    /// Its interval at 99 %; of texts there is none, all were looked at.
     pub interval: Option<(f64, f64)>,
     /// How likely that is.
     pub confidence: Likelihood,
@@ -73,7 +73,8 @@ pub fn of_column(column: &Column, seen: &SeenColumn) -> Vec<Found> {
     if let Some(lost) = verdict.lost_leading_zeros.filter(|lost| !found.iter().any(|found| found.info_type == *lost)) {
         found.push(Found { info_type: lost, place: Place::Values, share: None, interval: None, confidence: Likelihood::Likely });
     }
-    found.extend(inside(seen));
+    let inside = inside(seen, &found);
+    found.extend(inside);
     found
 }
 
@@ -81,14 +82,17 @@ fn is_date(info_type: InfoType) -> bool {
     matches!(info_type, InfoType::Date | InfoType::DateTime | InfoType::DateOfBirth)
 }
 
-/// What stands inside of texts. How a value is written says nothing there: addresses of sites and times are in every memo.
-fn inside(seen: &SeenColumn) -> Vec<Found> {
-    let found = |info_type, share, interval| Found { info_type, place: Place::Texts, share: Some(share), interval, confidence: Likelihood::Likely };
-    if seen.texts == 0 {
-        let shares = seen.verdict.inside.iter().filter(|inside| !is_form(inside.info_type));
-        return shares.map(|inside| found(inside.info_type, inside.share, Some(inside.interval))).collect();
-    }
-    let mut counts: Vec<(&InfoType, &u64)> = seen.inside.iter().filter(|(info_type, count)| **count > 0 && !is_form(**info_type)).collect();
+/// What stands inside of texts, and is not what the values are anyway. How a value is written says nothing there: addresses of sites and times are in every memo.
+fn inside(seen: &SeenColumn, values: &[Found]) -> Vec<Found> {
+    let known = |info_type: InfoType| is_form(info_type) || values.iter().any(|found| found.info_type == info_type);
+    let mut counts: Vec<(&InfoType, &u64)> = seen.inside.iter().filter(|(info_type, count)| **count > 0 && !known(**info_type)).collect();
     counts.sort_by_key(|(info_type, count)| (std::cmp::Reverse(**count), **info_type));
-    counts.into_iter().map(|(info_type, count)| found(*info_type, *count as f64 / seen.texts as f64, None)).collect()
+    let found = |(info_type, count): (&InfoType, &u64)| Found {
+        info_type: *info_type,
+        place: Place::Texts,
+        share: Some(*count as f64 / seen.texts.max(1) as f64),
+        interval: None,
+        confidence: Likelihood::Likely,
+    };
+    counts.into_iter().map(found).collect()
 }

@@ -12,11 +12,16 @@ use crate::progress::Progress;
 use crate::read::{self, Ingest, InputFile, Look, Rejected, Unit};
 use crate::store::Stores;
 use arrow::array::RecordBatch;
+use foldhash::quality::FixedState;
+use hashbrown::HashSet;
 use perimeter_contract::job::Source;
 use perimeter_contract::policy::SampleRows;
 use perimeter_contract::schema::{Column, DataType, Schema};
-use perimeter_detect::{ColumnProfile, ColumnVerdict, Detector, DetectorError, DetectorOptions, Findings, InfoType, Likelihood, ProfileOptions};
+use perimeter_detect::{
+    Check, ColumnProfile, ColumnVerdict, Context, Detector, DetectorError, DetectorOptions, Finding, Findings, InfoType, Likelihood, ProfileOptions, TypeSet,
+};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::BuildHasher;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -24,8 +29,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const ROUND: usize = 16;
 /// Distinct values that are looked at, over all columns of a source: about 50 MB of verdicts in each thread.
 const DISTINCT: usize = 400_000;
-/// Values of a text column that are looked at together where every value is.
-const CHUNK: usize = 8_192;
+/// Texts of a column that are remembered in a unit.
+const REMEMBERED: usize = 8_192;
 
 /// Which rows are looked at.
 #[derive(Clone, Copy, Debug)]
@@ -68,9 +73,9 @@ pub struct SourceScan {
 pub struct SeenColumn {
     /// What the detectors say.
     pub verdict: ColumnVerdict,
-    /// Types inside of texts, and in how many texts, where every one was looked at.
+    /// Types inside of texts of some words, and in how many.
     pub inside: BTreeMap<InfoType, u64>,
-    /// How many texts that were.
+    /// Of how many values of a text column; one that comes back far away counts again.
     pub texts: u64,
 }
 
@@ -189,8 +194,7 @@ impl Reader<'_> {
         let batch_rows = usize::try_from(rows.unwrap_or(u64::MAX) / 4).unwrap_or(usize::MAX).clamp(256, 8_192);
         let ingest = Ingest { stores: self.looking.stores, source: self.source, files: self.files, projection: &self.projection, batch_rows };
         let mut left = rows.unwrap_or(u64::MAX);
-        let whole = rows.is_none();
-        let mut eye = Eye { seen, findings, detector: self.looking.detector, progress: self.looking.progress, whole, fault: false };
+        let mut eye = Eye { seen, findings, detector: self.looking.detector, progress: self.looking.progress, fault: false };
         let more = read::ingest_some(&ingest, unit, &mut left, &mut eye)?;
         let fault = eye.fault;
         seen.more |= more;
@@ -198,7 +202,7 @@ impl Reader<'_> {
             let message = format!("a column of source `{}` has values without a text, which nobody can look at", self.source.name);
             return Err(Failure::new(crate::error::Culprit::Data, "not-classified", message).help("this is a bug: report it").into());
         }
-        seen.columns.iter_mut().for_each(|column| column.end_chunk());
+        seen.columns.iter_mut().for_each(Seeing::end_unit);
         if let Some(progress) = self.looking.progress {
             progress.add_bytes(self.files.get(unit.file).map_or(0, |file| file.size_bytes));
         }
@@ -212,7 +216,6 @@ struct Eye<'a> {
     findings: &'a mut Findings,
     detector: &'a Detector,
     progress: Option<&'a Progress>,
-    whole: bool,
     fault: bool,
 }
 
@@ -221,8 +224,8 @@ impl Look for Eye<'_> {
         self.seen.rows += rows as u64;
         for (column, seeing) in batch.columns().iter().zip(&mut self.seen.columns) {
             let column = column.slice(0, rows.min(column.len()));
-            let (detector, findings, whole) = (self.detector, &mut *self.findings, self.whole);
-            let nulls = texts(&column, &mut |text| seeing.observe(text, whole, detector, findings));
+            let (detector, findings) = (self.detector, &mut *self.findings);
+            let nulls = texts(&column, &mut |text| seeing.observe(text, detector, findings));
             self.fault |= nulls.is_none();
             seeing.profile.observe_nulls(nulls.unwrap_or_default());
         }
@@ -245,40 +248,65 @@ impl Look for Eye<'_> {
 /// Of one column, from some units.
 struct Seeing {
     profile: ColumnProfile,
-    /// Where every value is looked at, a text among a million counts, and no sample may miss it.
-    chunk: Option<(ColumnProfile, usize)>,
-    empty: ColumnProfile,
+    /// Of text columns.
+    texts: Option<Texts>,
+}
+
+/// What stands inside of the texts of a column. One text among a million counts, so every one that is read is looked at, and no sample of them.
+#[derive(Default)]
+struct Texts {
+    /// Hashes of those looked at since it was last emptied: texts that come back are looked at once.
+    seen: HashSet<u64, FixedState>,
+    looked_at: u64,
     inside: BTreeMap<InfoType, u64>,
-    texts: u64,
 }
 
 impl Seeing {
     fn new(column: &Column, options: ProfileOptions) -> Self {
-        let empty = ColumnProfile::new(&column.name, ProfileOptions { distinct_values: CHUNK, ..options });
-        let text = matches!(value_type(&column.data_type), DataType::String);
-        let chunk = text.then(|| (empty.clone(), 0));
-        Self { profile: ColumnProfile::new(&column.name, options), chunk, empty, inside: BTreeMap::new(), texts: 0 }
+        let texts = matches!(value_type(&column.data_type), DataType::String).then(Texts::default);
+        Self { profile: ColumnProfile::new(&column.name, options), texts }
     }
 
-    fn observe(&mut self, text: &str, whole: bool, detector: &Detector, findings: &mut Findings) {
+    fn observe(&mut self, text: &str, detector: &Detector, findings: &mut Findings) {
         self.profile.observe(text, detector, findings);
-        if let Some((chunk, length)) = self.chunk.as_mut().filter(|_| whole) {
-            chunk.observe(text, detector, findings);
-            *length += 1;
-            if *length >= CHUNK {
-                self.end_chunk();
-            }
+        if let Some(texts) = &mut self.texts {
+            texts.observe(text.trim(), detector, findings);
         }
     }
 
-    /// A chunk never goes on in another unit: what it counts must not depend on who reads what.
-    fn end_chunk(&mut self) {
-        let Some((chunk, length)) = self.chunk.as_mut().filter(|(_, length)| *length > 0) else { return };
-        let verdict = std::mem::replace(chunk, self.empty.clone()).verdict();
-        *length = 0;
-        self.texts += verdict.looked_at as u64;
-        for found in &verdict.inside {
-            *self.inside.entry(found.info_type).or_default() += (found.share * verdict.looked_at as f64).round() as u64;
+    /// What a unit has shown never depends on the units that the same thread has read before.
+    fn end_unit(&mut self) {
+        if let Some(texts) = &mut self.texts {
+            texts.seen.clear();
+        }
+    }
+}
+
+impl Texts {
+    fn observe(&mut self, text: &str, detector: &Detector, findings: &mut Findings) {
+        if text.is_empty() {
+            return;
+        }
+        if self.seen.len() >= REMEMBERED {
+            self.seen.clear();
+        }
+        if !self.seen.insert(FixedState::with_seed(0).hash_one(text)) {
+            return;
+        }
+        self.looked_at += 1;
+        let mut words = text.split_whitespace();
+        // A word is a value, and the profile has judged it.
+        if words.by_ref().nth(1).is_none() {
+            return;
+        }
+        let words = 2 + words.count();
+        let long = words >= 6 || (words >= 4 && text.len() > 40);
+        detector.scan(text, &Context::NONE, findings);
+        // Of few words, names and numbers alone are what many things look like; what proves itself counts.
+        let counts = |found: &&Finding| long || found.check == Check::Passed || found.info_type.chance() <= 0.000_1;
+        let types: TypeSet = findings.iter().filter(counts).map(|found| found.info_type).collect();
+        for info_type in types.iter() {
+            *self.inside.entry(info_type).or_default() += 1;
         }
     }
 }
@@ -309,15 +337,20 @@ impl Seen {
             // Of one column and one seed, always.
             let merged = mine.profile.merge(theirs.profile);
             debug_assert!(merged.is_ok());
-            mine.texts += theirs.texts;
-            for (info_type, count) in theirs.inside {
-                *mine.inside.entry(info_type).or_default() += count;
+            if let (Some(mine), Some(theirs)) = (&mut mine.texts, theirs.texts) {
+                mine.looked_at += theirs.looked_at;
+                for (info_type, count) in theirs.inside {
+                    *mine.inside.entry(info_type).or_default() += count;
+                }
             }
         }
     }
 
     fn finish(self) -> SourceScan {
-        let columns = self.columns.into_iter().map(|column| SeenColumn { verdict: column.profile.verdict(), inside: column.inside, texts: column.texts });
-        SourceScan { columns: columns.collect(), rows: self.rows, unreadable: self.unreadable, complete: !self.more }
+        let seen = |column: Seeing| {
+            let texts = column.texts.unwrap_or_default();
+            SeenColumn { verdict: column.profile.verdict(), inside: texts.inside, texts: texts.looked_at }
+        };
+        SourceScan { columns: self.columns.into_iter().map(seen).collect(), rows: self.rows, unreadable: self.unreadable, complete: !self.more }
     }
 }

@@ -3,7 +3,6 @@ use super::*;
 use crate::engine::Limits;
 use crate::error::Error;
 use crate::plan;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -75,7 +74,8 @@ impl Job {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async {
             let services = Services::new(Limits::new(1 << 30, Some(threads)));
-            let contract = perimeter_contract::load(&self.folder.path().join("job.yaml"), &BTreeMap::new()).unwrap_or_else(|found| panic!("{}", found.render()));
+            let contract =
+                perimeter_contract::load(&self.folder.path().join("job.yaml"), &BTreeMap::new()).unwrap_or_else(|found| panic!("{}", found.render()));
             let plan = plan::plan(contract, &services.stores).await.unwrap_or_else(|error| match error {
                 Error::Contract(found) => panic!("{}", found.render()),
                 Error::Failed(failure) => panic!("{failure:?}"),
@@ -128,7 +128,9 @@ fn what_the_contract_says_or_does_not_say() {
 
     let Err(Error::Failed(refusal)) = job.gate() else { panic!("the gate let it pass") };
     assert_eq!((refusal.code, refusal.culprit.exit_code()), ("findings-unresolved", 1));
-    for part in ["tx.two: BR_CPF, 100 % of 300 distinct values", "{property: semanticType, value: BR_CPF}", "tx.odcs.yaml:11", "acceptedFindings", "rule \"facts\""] {
+    for part in
+        ["tx.two: BR_CPF, 100 % of 300 distinct values", "{property: semanticType, value: BR_CPF}", "tx.odcs.yaml:11", "acceptedFindings", "rule \"facts\""]
+    {
         assert!(refusal.message.contains(part), "{part} is not in {}", refusal.message);
     }
     assert!(!refusal.message.contains("tx.one"), "{}", refusal.message);
@@ -145,7 +147,8 @@ fn what_the_contract_says_or_does_not_say() {
 
 #[test]
 fn a_column_that_nothing_is_made_of_needs_no_answer_and_one_that_is_computed_does() {
-    let properties = format!("{N}      - {{name: one, logicalType: string, classification: public}}\n      - {{name: two, logicalType: string, classification: public}}\n");
+    let properties =
+        format!("{N}      - {{name: one, logicalType: string, classification: public}}\n      - {{name: two, logicalType: string, classification: public}}\n");
     let job = Job::new(&properties, &two_columns());
     job.select("n");
     assert_eq!(of(&job.gate().unwrap(), "one"), [("BR_CPF", Agreement::Missing, Resolution::NotUsed)]);
@@ -157,8 +160,9 @@ fn a_column_that_nothing_is_made_of_needs_no_answer_and_one_that_is_computed_doe
 
 #[test]
 fn what_leaves_a_part_of_a_value_was_decided_for_another_type() {
-    let properties =
-        format!("{N}      - {{name: one, logicalType: string, customProperties: [{{property: semanticType, value: PHONE}}]}}\n      - {{name: two, logicalType: string, customProperties: [{{property: semanticType, value: FREE_TEXT}}]}}\n");
+    let properties = format!(
+        "{N}      - {{name: one, logicalType: string, customProperties: [{{property: semanticType, value: PHONE}}]}}\n      - {{name: two, logicalType: string, customProperties: [{{property: semanticType, value: FREE_TEXT}}]}}\n"
+    );
     let found = Job::new(&properties, &two_columns()).classified(default(), 2);
     assert_eq!(of(&found, "one"), [("BR_CPF", Agreement::Contradicts, Resolution::Unresolved)]);
     assert_eq!(of(&found, "two"), [("BR_CPF", Agreement::Contradicts, Resolution::Hidden)], "a dropped column holds what it likes");
@@ -237,7 +241,8 @@ fn where_every_row_is_looked_at_one_text_in_twenty_thousand_counts() {
 
 #[test]
 fn nothing_that_is_said_holds_a_value() {
-    let properties = format!("{N}      - {{name: one, logicalType: string, classification: public}}\n      - {{name: two, logicalType: string, classification: public}}\n");
+    let properties =
+        format!("{N}      - {{name: one, logicalType: string, classification: public}}\n      - {{name: two, logicalType: string, classification: public}}\n");
     let job = Job::new(&properties, &two_columns());
     let found = job.classified(default(), 2);
     let Err(Error::Failed(refusal)) = job.gate() else { panic!("the gate let it pass") };
@@ -251,7 +256,10 @@ fn nothing_that_is_said_holds_a_value() {
 fn of_files(folder: &Path, pattern: &str, rows: SampleRows) -> Classification {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let services = runtime.block_on(async { Services::new(Limits::new(1 << 30, Some(2))) });
-    files(&services, &Uri(folder.join(pattern).to_str().unwrap().to_owned()), None, Options { seed: 3, rows }).unwrap()
+    let uri = Uri(folder.join(pattern).to_str().unwrap().to_owned());
+    let request =
+        Request { files: vec![uri], name: None, format: None, delimiter: None, quote: Some(b'"'), comment: None, header: None, encoding: None, rows: 0 };
+    files(&services, &request, Options { seed: 3, rows }).unwrap()
 }
 
 #[test]
@@ -282,7 +290,9 @@ fn files_without_a_contract() {
 
 #[test]
 fn the_policy_can_ask_for_macie_and_then_a_run_has_to_name_a_job() {
-    let properties = format!("{N}      - {{name: one, logicalType: string, classification: restricted}}\n      - {{name: two, logicalType: string, classification: restricted}}\n");
+    let properties = format!(
+        "{N}      - {{name: one, logicalType: string, classification: restricted}}\n      - {{name: two, logicalType: string, classification: restricted}}\n"
+    );
     let job = Job::new(&properties, &two_columns());
     job.write("policy.yaml", &format!("{POLICY}gates: {{macie: {{maxAge: 30d}}}}\n"));
     let Err(Error::Failed(refusal)) = job.gate() else { panic!("the gate let it pass") };

@@ -12,15 +12,59 @@ const WIDER: &[(&str, &[&str])] = &[
     (
         "TAX_ID",
         &[
-            "BR_CPF", "BR_CNPJ", "BR_CPF_CNPJ", "US_SSN", "US_ITIN", "US_EIN", "ES_NIF", "ES_CIF", "PT_NIF", "AR_CUIT", "CL_RUT", "CO_NIT", "UY_RUT", "VE_RIF", "PE_RUC",
-            "IT_CODICE_FISCALE", "DE_TAX_ID", "IN_PAN", "AU_TFN", "CA_SIN",
+            "BR_CPF",
+            "BR_CNPJ",
+            "BR_CPF_CNPJ",
+            "US_SSN",
+            "US_ITIN",
+            "US_EIN",
+            "ES_NIF",
+            "ES_CIF",
+            "PT_NIF",
+            "AR_CUIT",
+            "CL_RUT",
+            "CO_NIT",
+            "UY_RUT",
+            "VE_RIF",
+            "PE_RUC",
+            "IT_CODICE_FISCALE",
+            "DE_TAX_ID",
+            "IN_PAN",
+            "AU_TFN",
+            "CA_SIN",
         ],
     ),
     (
         "NATIONAL_ID",
         &[
-            "BR_RG", "BR_CPF", "US_SSN", "ES_NIF", "MX_CURP", "CL_RUT", "EC_CI", "DO_CEDULA", "FI_HETU", "CN_RIC", "KR_RRN", "CH_AHV", "FR_NIR", "PL_PESEL", "BE_NN",
-            "SE_PERSONNUMMER", "NL_BSN", "CZ_RC", "DK_CPR", "IL_ID", "IN_AADHAAR", "TR_KIMLIK", "RO_CNP", "HR_OIB", "ZA_ID", "TH_PIN", "NO_FODSELSNUMMER", "EE_PERSONAL_CODE",
+            "BR_RG",
+            "BR_CPF",
+            "US_SSN",
+            "ES_NIF",
+            "MX_CURP",
+            "CL_RUT",
+            "EC_CI",
+            "DO_CEDULA",
+            "FI_HETU",
+            "CN_RIC",
+            "KR_RRN",
+            "CH_AHV",
+            "FR_NIR",
+            "PL_PESEL",
+            "BE_NN",
+            "SE_PERSONNUMMER",
+            "NL_BSN",
+            "CZ_RC",
+            "DK_CPR",
+            "IL_ID",
+            "IN_AADHAAR",
+            "TR_KIMLIK",
+            "RO_CNP",
+            "HR_OIB",
+            "ZA_ID",
+            "TH_PIN",
+            "NO_FODSELSNUMMER",
+            "EE_PERSONAL_CODE",
         ],
     ),
     ("DRIVERS_LICENSE", &["BR_CNH"]),
@@ -32,7 +76,9 @@ const WIDER: &[(&str, &[&str])] = &[
 /// Whether the contract's word says the found one: the same word, a wider one, or, since Macie has wide words too, a narrower one.
 pub(super) fn says(contract: &str, found: &str) -> bool {
     let takes_in = |wide: &str, narrow: &str| WIDER.iter().any(|(word, words)| *word == wide && words.contains(&narrow));
-    contract == found || takes_in(contract, found) || (matches!(found, "TAX_ID" | "NATIONAL_ID" | "BANK_ACCOUNT" | "DRIVERS_LICENSE") && takes_in(found, contract))
+    contract == found
+        || takes_in(contract, found)
+        || (matches!(found, "TAX_ID" | "NATIONAL_ID" | "BANK_ACCOUNT" | "DRIVERS_LICENSE") && takes_in(found, contract))
 }
 
 /// How a value is written, and not whom it is about: any word of the contract, or a calendar type, says more.

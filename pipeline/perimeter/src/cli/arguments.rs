@@ -109,9 +109,8 @@ pub(super) struct Classify {
     /// A job file (.yaml), or files: a path or an s3:// uri, patterns allowed
     #[arg(value_name = "JOB|FILES")]
     pub(super) target: String,
-    /// What the files are [default: what their bytes and names say]
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(super) format: Option<crate::infer::FormatName>,
+    #[command(flatten)]
+    pub(super) read: ReadAs,
     /// Rows of each source to look at [default: of a job, what its policy says; else 100000]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "N", conflicts_with = "full")]
     pub(super) sample_rows: Option<u64>,
@@ -143,12 +142,6 @@ pub(super) struct MacieJobs {
     /// A copy of the bucket of Macie's detailed results to read instead of the bucket itself
     #[arg(long = "macie-results", value_name = "URI")]
     pub(super) results: Option<String>,
-}
-
-impl MacieJobs {
-    pub(super) fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -291,6 +284,16 @@ pub(super) struct Infer {
     /// The contract's name [default: the first file's]
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
+    #[command(flatten)]
+    pub(super) read: ReadAs,
+    /// Look at so many records, from the start
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
+    pub(super) rows: u64,
+}
+
+/// How files without a contract are read; what is not said is found out.
+#[derive(Debug, Args)]
+pub(super) struct ReadAs {
     /// What the files are [default: what their bytes and names say]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(super) format: Option<crate::infer::FormatName>,
@@ -309,9 +312,18 @@ pub(super) struct Infer {
     /// Of text: utf-8, utf-16, utf-16le, utf-16be, latin-1, cp1252, cp850 [default: utf-8, or what a byte order mark says]
     #[arg(long, value_parser = encoding, value_name = "NAME")]
     pub(super) encoding: Option<Encoding>,
-    /// Look at so many records, from the start
-    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
-    pub(super) rows: u64,
+}
+
+impl ReadAs {
+    /// Nothing was said.
+    pub(super) fn is_default(&self) -> bool {
+        self.format.is_none()
+            && self.delimiter.is_none()
+            && self.quote == Quote(Some(b'"'))
+            && self.comment.is_none()
+            && self.header.is_none()
+            && self.encoding.is_none()
+    }
 }
 
 /// `"`, or nothing.

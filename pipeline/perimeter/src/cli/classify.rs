@@ -1,9 +1,10 @@
 //! `perimeter classify`, and what `run` takes of Amazon Macie.
-use super::arguments::{Classify, Global, MacieJobs};
+use super::arguments::{Answer, Classify, Global, MacieJobs};
 use super::commands::{Done, Ended, blocking, planned, result, result_json, say, uri};
 use super::progress::Drawn;
 use crate::classify::{self, Classification, MacieRequest, Options};
 use crate::error::{Culprit, Failure};
+use crate::infer::Request;
 use crate::macie::Waiting;
 use crate::run::{RunId, Services};
 use perimeter_contract::policy::SampleRows;
@@ -14,18 +15,18 @@ use std::sync::Arc;
 pub(super) async fn execute(global: &Global, asked: Classify) -> Done {
     let services = Services::new(global.limits());
     let drawn = Drawn::new(Arc::clone(&services.progress), global.json);
-    let (classified, is_job) = if is_job(&asked.target) {
-        (job(global, &asked, &services).await?, true)
-    } else {
-        (files(&asked, &services).await?, false)
-    };
+    let (classified, is_job) = if is_job(&asked.target) { (job(global, &asked, &services).await?, true) } else { (files(&asked, &services).await?, false) };
     drop(drawn);
     let report = json!({"apiVersion": "perimeter/v1", "kind": "Classification", "of": asked.target, "toolVersion": env!("CARGO_PKG_VERSION")});
     let report = merged(report, &classified);
     if let Some(out) = &asked.out {
         std::fs::write(out, format!("{report:#}\n"))?;
     }
-    if global.json { result_json(&report)? } else { result(&classified.text())? }
+    if global.json {
+        result_json(&report)?
+    } else {
+        result(&classified.text())?
+    }
     // Without a contract and a policy there is nobody to answer.
     if is_job { Ok(classify::refuse(&classified)?) } else { Ok(()) }
 }
@@ -52,8 +53,8 @@ fn options(asked: &Classify, rows: Option<SampleRows>) -> Options {
 }
 
 async fn job(global: &Global, asked: &Classify, services: &Services) -> Result<Classification, Ended> {
-    if asked.format.is_some() {
-        return Err(misused("a job says itself how its files are read", "leave --format out"));
+    if !asked.read.is_default() {
+        return Err(misused("a job says itself how its files are read", "leave --format and the options of files out"));
     }
     let plan = planned(global, Path::new(&asked.target), services).await?;
     let macie = MacieRequest { create: asked.macie, ..request(&asked.jobs)? };
@@ -68,11 +69,22 @@ async fn job(global: &Global, asked: &Classify, services: &Services) -> Result<C
 }
 
 async fn files(asked: &Classify, services: &Services) -> Result<Classification, Ended> {
-    if asked.macie || !asked.jobs.is_empty() {
+    if asked.macie || !asked.jobs.ids.is_empty() {
         return Err(misused("Amazon Macie's findings are matched to the columns of contracts", "name a job file"));
     }
-    let (place, services, format, options) = (uri(&asked.target)?, services.clone(), asked.format, options(asked, None));
-    blocking(move || classify::files(&services, &place, format, options)).await
+    let request = Request {
+        files: vec![uri(&asked.target)?],
+        name: None,
+        format: asked.read.format,
+        delimiter: asked.read.delimiter,
+        quote: asked.read.quote.0,
+        comment: asked.read.comment,
+        header: asked.read.header.map(|answer| answer == Answer::Yes),
+        encoding: asked.read.encoding,
+        rows: 0,
+    };
+    let (services, options) = (services.clone(), options(asked, None));
+    blocking(move || classify::files(&services, &request, options)).await
 }
 
 /// What the options say of Macie's earlier jobs.

@@ -324,7 +324,8 @@ fn first_look(plan: &Plan) -> String {
         SampleRows::AtMost(rows) => format!("{rows} rows"),
         SampleRows::All => "all rows".to_owned(),
     };
-    let mut text = format!("first     {rows} of each source go through the detectors; a finding that neither contract nor policy answers for refuses the run\n");
+    let mut text =
+        format!("first     {rows} of each source go through the detectors; a finding that neither contract nor policy answers for refuses the run\n");
     if let Some(macie) = gates.macie {
         let skipped = match macie.on_skipped {
             OnSkipped::Refuse => "what it did not look at refuses the run",
