@@ -3,8 +3,8 @@ use super::findings::{Found, Place};
 use super::report::{Agreement, Finder, Finding, Resolution};
 use super::scan::value_type;
 use super::words::{is_form, is_harmless, says};
-use crate::plan::Plan;
 use crate::plan::lineage::SourceColumn;
+use crate::plan::{Plan, PlannedColumn};
 use perimeter_contract::Span;
 use perimeter_contract::policy::Transform;
 use perimeter_contract::schema::{Column, DataType};
@@ -64,29 +64,29 @@ pub(super) struct Answers<'a> {
 }
 
 impl Answers<'_> {
-    /// The columns that leave and are made of it, or tied to it.
-    fn uses(&self) -> impl Iterator<Item = &crate::plan::PlannedColumn> {
+    /// The columns of the query that are made of it, or tied to it.
+    fn made(&self) -> impl Iterator<Item = &PlannedColumn> {
         let column = SourceColumn { source: self.source.to_owned(), column: self.column.name.clone() };
-        let made_of_it = move |planned: &&crate::plan::PlannedColumn| planned.lineage.from.contains(&column) || planned.lineage.tied.contains(&column);
-        self.plan.columns.iter().filter(|planned| planned.needed).filter(made_of_it)
+        self.plan.columns.iter().filter(move |planned| planned.lineage.from.contains(&column) || planned.lineage.tied.contains(&column))
+    }
+
+    /// Those of them that leave, and show something of a value.
+    fn shown(&self) -> impl Iterator<Item = &PlannedColumn> {
+        self.made().filter(|planned| planned.needed && !is_hidden(&planned.decision.transform))
     }
 
     pub(super) fn resolution(&self, claim: &Claim<'_>, agreement: Agreement) -> Resolution {
-        let accepted = agreement == Agreement::Accepted;
         // What free text holds is not decided by calling it free text.
         let decided = agreement == Agreement::Agrees && !(claim.place == Place::Texts && self.column.semantic_type.as_deref() == Some("FREE_TEXT"));
-        let mut uses = self.uses().peekable();
-        if accepted {
+        if agreement == Agreement::Accepted {
             Resolution::Accepted
         } else if decided {
             Resolution::Contract
         } else if claim.harmless {
             Resolution::Form
-        } else if uses.peek().is_none() {
-            Resolution::NotUsed
-        } else if uses.all(|planned| is_hidden(&planned.decision.transform)) {
-            Resolution::Hidden
-        } else if claim.place == Place::Texts && self.uses().all(|planned| is_hidden(&planned.decision.transform) || is_deidentified(planned)) {
+        } else if self.shown().next().is_none() {
+            if self.made().any(|planned| is_hidden(&planned.decision.transform)) { Resolution::Hidden } else { Resolution::NotUsed }
+        } else if claim.place == Place::Texts && self.shown().all(is_deidentified) {
             Resolution::Deidentified
         } else {
             Resolution::Unresolved
@@ -97,7 +97,7 @@ impl Answers<'_> {
     pub(super) fn write(&self, claim: &Claim<'_>) -> String {
         let mut text = String::new();
         let place = place(self.plan, self.column.span).map(|place| format!(" ({place})")).unwrap_or_default();
-        let kept = self.uses().find(|planned| !is_hidden(&planned.decision.transform));
+        let kept = self.shown().next();
         let accept = format!("{{property: acceptedFindings, value: [{{type: {}, reason: \"…\"}}]}}", claim.semantic_type);
         if claim.place == Place::Texts && kept.is_some_and(is_free_text) {
             let _ = write!(text, "{{match: {{semanticType: FREE_TEXT}}, transform: deidentifyText}} or `drop` in the policy");
@@ -114,12 +114,12 @@ impl Answers<'_> {
     }
 }
 
-fn is_free_text(planned: &crate::plan::PlannedColumn) -> bool {
+fn is_free_text(planned: &PlannedColumn) -> bool {
     planned.decision.semantic_types.contains("FREE_TEXT")
 }
 
 /// By name: the transform belongs to the policy.
-fn is_deidentified(planned: &crate::plan::PlannedColumn) -> bool {
+fn is_deidentified(planned: &PlannedColumn) -> bool {
     planned.decision.transform.name() == "deidentifyText"
 }
 

@@ -5,7 +5,7 @@
 use super::scan::{SeenColumn, value_type};
 use super::words::{is_form, says};
 use perimeter_contract::schema::{Column, DataType};
-use perimeter_detect::{Agreement as Agreed, InfoType, Likelihood};
+use perimeter_detect::{Agreement as Agreed, InfoType, Likelihood, Shape};
 
 /// Where in a column something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -59,16 +59,12 @@ pub fn of_column(column: &Column, seen: &SeenColumn) -> Vec<Found> {
     let by_contract = agreed.iter().copied().find(|agreed| contract.is_some_and(|contract| says(contract, agreed.info_type.semantic_type())));
     let first = by_contract.or_else(|| agreed.first().copied());
     let left = |agreed: &&Agreed| first.is_none_or(|first| std::ptr::eq(first, *agreed) || !explains(first, agreed));
+    // Sentences are never values of a type, however many of them look like an address.
+    let place = if verdict.shape == Shape::FreeText { Place::Texts } else { Place::Values };
     let mut found: Vec<Found> = agreed
         .into_iter()
         .filter(left)
-        .map(|agreed| Found {
-            info_type: agreed.info_type,
-            place: Place::Values,
-            share: Some(agreed.share),
-            interval: Some(agreed.interval),
-            confidence: agreed.confidence,
-        })
+        .map(|agreed| Found { info_type: agreed.info_type, place, share: Some(agreed.share), interval: Some(agreed.interval), confidence: agreed.confidence })
         .collect();
     if let Some(lost) = verdict.lost_leading_zeros.filter(|lost| !found.iter().any(|found| found.info_type == *lost)) {
         found.push(Found { info_type: lost, place: Place::Values, share: None, interval: None, confidence: Likelihood::Likely });

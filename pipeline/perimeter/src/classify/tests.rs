@@ -196,7 +196,7 @@ fn many_files() -> Job {
     for file in 0..20 {
         let rows = 100 + file * 95;
         let text = (0..rows).fold("n,memo\n".to_owned(), |mut text, n| {
-            let _ = writeln!(text, "{n},a transfer of file {file} and row {n} that says nothing of anybody");
+            let _ = writeln!(text, "{n},nothing to say of it {file} {n} but thanks to all of you");
             text
         });
         job.write(&format!("tx-{file:02}.csv"), &text);
@@ -237,6 +237,26 @@ fn where_every_row_is_looked_at_one_text_in_twenty_thousand_counts() {
     assert_eq!(finding.place, Place::Texts);
     assert!(finding.write.as_deref().unwrap().contains("deidentifyText"), "{finding:?}");
     assert_eq!(job.classified(Options { seed: 1, rows: SampleRows::All }, 5), found);
+}
+
+#[test]
+fn a_short_text_counts_for_what_proves_itself() {
+    let properties = format!("{N}      - {{name: note, logicalType: string, classification: public}}\n");
+    let data = (0..300).fold("n,note\n".to_owned(), |text, n| {
+        let note = match n {
+            7 => "cpf na nota 390.533.447-05".to_owned(),
+            8 => "pix maria.silva@bank.example".to_owned(),
+            n if n % 3 == 0 => format!("Mercado Lopes {n}"),
+            n => format!("ref {}", n * 7919 % 100_003),
+        };
+        format!("{text}{n},{note}\n")
+    });
+    let found = Job::new(&properties, &data).classified(default(), 2);
+    assert_eq!(
+        of(&found, "note"),
+        [("EMAIL", Agreement::Missing, Resolution::Unresolved), ("BR_CPF", Agreement::Missing, Resolution::Unresolved)],
+        "and neither shops nor references"
+    );
 }
 
 #[test]
