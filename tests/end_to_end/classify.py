@@ -116,7 +116,7 @@ def answers(suite, perimeter):
     suite.equal("as many rows as there are", (report["sources"][0]["rows"], report["sources"][0]["complete"], report["sampleRows"]), (1200, True, "5000"))
     says_nothing_raw(suite, "`classify --json`", done, people)
     done = perimeter("run", job)
-    suite.check("`run` is refused with the same list", [] if done.code == 1 and "findings-unresolved" in done.err and "tx.yaml:14" in done.err else [done.last])
+    suite.check("`run` is refused with the same list", [] if done.code == 1 and "findings-unresolved" in done.err and "tx.yaml:13" in done.err else [done.last])
     suite.check("and nothing was published", published(PLACE))
     says_nothing_raw(suite, "the refusal", done, people)
 

@@ -92,3 +92,6 @@ fn inside(seen: &SeenColumn, values: &[Found]) -> Vec<Found> {
     };
     counts.into_iter().map(found).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -354,3 +354,6 @@ impl Seen {
         SourceScan { columns: self.columns.into_iter().map(seen).collect(), rows: self.rows, unreadable: self.unreadable, complete: !self.more }
     }
 }
+
+#[cfg(test)]
+mod tests;
