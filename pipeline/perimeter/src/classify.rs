@@ -112,10 +112,21 @@ pub fn files(services: &Services, request: &Request, options: Options) -> Result
     services.progress.enter(Stage::Done);
     let mut classified = of_source(&source, planned.files.len(), &seen, None);
     // A name can be a value: a key of a JSON object, a header that is data.
-    for (at, column) in classified.columns.iter_mut().enumerate().filter(|(_, column)| column.name.split('.').any(infer::looks_like_data)) {
-        column.name = format!("column_{}", at + 1);
+    for (at, column) in classified.columns.iter_mut().enumerate().filter(|(_, column)| is_a_value(&column.name)) {
+        let name = std::mem::replace(&mut column.name, format!("column_{}", at + 1));
+        let renamed = |(code, count): (String, u64)| match code.strip_prefix(&name) {
+            Some(rule) if rule.starts_with('.') => (format!("{}{rule}", column.name), count),
+            _ => (code, count),
+        };
+        classified.unreadable = std::mem::take(&mut classified.unreadable).into_iter().map(renamed).collect();
     }
     Ok(Classification { seed: options.seed, sample_rows: options.rows.to_string(), sources: vec![classified], macie: None })
+}
+
+/// Whether the name of a column, or a name within it, can only be data. Names of objects are joined by points, which values have too.
+fn is_a_value(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('.').collect();
+    (0..parts.len()).any(|from| (from..parts.len()).any(|to| parts.get(from..=to).is_some_and(|parts| infer::looks_like_data(&parts.join(".")))))
 }
 
 /// What is in a job's sources, against its contracts and its policy. `on_waiting` shows how far a Macie job is.
