@@ -32,7 +32,7 @@ pub use scan::{Looking, Sampling, SeenColumn, SourceScan, detector, scan};
 
 use crate::error::{Culprit, Failure, Result};
 use crate::infer::{self, Request};
-use crate::macie::{self, Macie, MacieClient, SourceFiles, SystemClock, Waiting};
+use crate::macie::{self, Macie, MacieClient, SourceFiles, SystemClock};
 use crate::plan::{Input, Plan};
 use crate::progress::Stage;
 use crate::read;
@@ -270,11 +270,10 @@ async fn ask_macie(plan: &Plan, services: &Services, asked: &MacieRequest, run_i
     options.results.clone_from(&asked.results);
     options.max_age = plan.contract.policy.gates.macie.map(|gate| Duration::from_secs(u64::from(gate.max_age_days) * 86_400));
     let client = MacieClient::from_environment().await;
-    let shown = |waiting: &Waiting<'_>| on_waiting(waiting);
     if asked.create {
-        macie::classify(&client, &services.stores, &sources, &options, &SystemClock, &shown).await.map(Some)
+        macie::classify(&client, &services.stores, &sources, &options, &SystemClock, on_waiting).await.map(Some)
     } else {
-        macie::import(&client, &services.stores, &sources, &asked.jobs, &options, &SystemClock, &shown).await.map(Some)
+        macie::import(&client, &services.stores, &sources, &asked.jobs, &options, &SystemClock, on_waiting).await.map(Some)
     }
 }
 

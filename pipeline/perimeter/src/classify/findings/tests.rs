@@ -23,7 +23,7 @@ fn cpf(n: u64) -> String {
 }
 
 fn pan(n: u64) -> String {
-    let body = format!("4{:014}", n * 912_345_678_9);
+    let body = format!("4{:014}", n * 9_123_456_789);
     format!("{body}{}", char::from(perimeter_detect::luhn::digit(body.as_bytes()).unwrap()))
 }
 
