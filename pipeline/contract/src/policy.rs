@@ -456,11 +456,70 @@ impl Transform {
     }
 }
 
-/// `gates`. Gates that this version cannot run (kAnonymity, residualPii, macie) are refused with `gate-not-available`, never skipped.
+/// `gates`. Gates that this version cannot run (kAnonymity, residualPii) are refused with `gate-not-available`, never skipped.
 #[derive(Clone, Debug)]
 pub struct Gates {
     /// `maxRejectedFraction`, 0 by default.
     pub max_rejected_fraction: f64,
+    /// `findings.sampleRows`: the gate is there whether or not the policy names it.
+    pub sample_rows: SampleRows,
+    /// `macie`, where Amazon Macie has to have looked too.
+    pub macie: Option<MacieGate>,
+}
+
+/// How much of each source is looked at for sensitive values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleRows {
+    /// So many rows, of units that a seed picks.
+    AtMost(u64),
+    /// Every row.
+    All,
+}
+
+impl SampleRows {
+    /// What holds where the policy says nothing.
+    pub const DEFAULT: Self = Self::AtMost(100_000);
+    /// Fewer rows say too little about a column.
+    pub const LEAST: u64 = 1_000;
+}
+
+impl fmt::Display for SampleRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtMost(rows) => rows.fmt(f),
+            Self::All => f.write_str("all"),
+        }
+    }
+}
+
+/// `gates.macie`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MacieGate {
+    /// `maxAge`: a job that started earlier says nothing.
+    pub max_age_days: u32,
+    /// `onSkipped`.
+    pub on_skipped: OnSkipped,
+}
+
+/// What happens where Amazon Macie did not look, or not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum OnSkipped {
+    /// The run is refused.
+    #[default]
+    Refuse,
+    /// Every row of those files goes through the local detectors instead.
+    LocalScan,
+}
+
+impl OnSkipped {
+    /// As the policy writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::LocalScan => "localScan",
+        }
+    }
 }
 
 /// A place that sealed datasets may go.

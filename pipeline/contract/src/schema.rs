@@ -52,7 +52,20 @@ pub struct Column {
     pub tags: Vec<String>,
     /// Value rules beside type and `required`, in file order.
     pub rules: Vec<ValueRule>,
+    /// `customProperties.acceptedFindings`: what detectors find here and a person has found to be something else.
+    pub accepted_findings: Vec<AcceptedFinding>,
     /// Where the column stands.
+    pub span: Span,
+}
+
+/// A finding that a person has looked at: the column is not what it looks like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptedFinding {
+    /// `type`: the detectors' name of it, e.g. `BR_CEP`.
+    pub info_type: String,
+    /// `reason`, in a sentence: the reports show it.
+    pub reason: String,
+    /// Where it stands.
     pub span: Span,
 }
 
@@ -79,6 +92,7 @@ impl Column {
             classification: None,
             tags: Vec::new(),
             rules: Vec::new(),
+            accepted_findings: Vec::new(),
             span: Span::default(),
         }
     }

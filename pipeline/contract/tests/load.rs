@@ -1,6 +1,6 @@
 //! Whole jobs: what is read, what is resolved, and that mistakes do not hide each other.
 use perimeter_contract::job::{Format, Provider};
-use perimeter_contract::policy::Transform;
+use perimeter_contract::policy::{MacieGate, OnSkipped, SampleRows, Transform};
 use perimeter_contract::schema::{Check, DataType, Zone};
 use perimeter_contract::{Contract, Diagnostics, Kind, json_schema, load, load_policy, load_schema};
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ rules:
   - {name: ages, match: {derivedFrom: DATE_OF_BIRTH}, transform: fixedSizeBucketing, size: 2.50}
   - {name: times, match: {semanticType: EVENT_TIME}, transform: dateShift, key: person, context: {joinDomain: person}, maxDays: 30}
   - {name: phones, match: {joinDomain: phone}, transform: characterMask, maskingCharacter: "#", keepLast: 4}
-gates: {maxRejectedFraction: 0.01}
+gates: {maxRejectedFraction: 0.01, findings: {sampleRows: all}, macie: {maxAge: 30d, onSkipped: localScan}}
 retention: 180d
 destinations:
   - {uri: "gs://bank-train/*", region: us-central1, processor: Google Cloud, agreement: {id: DPA-1, expires: 2027-06-30}, maxEgressUsd: 200, requireCmek: true}
@@ -85,7 +85,7 @@ schema:
         examples: [0001-1]
         authoritativeDefinitions: [{url: https://bank.example, type: businessDefinition}]
         primaryKey: false
-        customProperties: [{property: semanticType, value: ACCOUNT_ID}, {property: joinDomain, value: account}, {property: owner, value: [a, b]}]
+        customProperties: [{property: semanticType, value: ACCOUNT_ID}, {property: joinDomain, value: account}, {property: owner, value: [a, b]}, {property: acceptedFindings, value: [{type: IBAN, reason: account numbers of our own}]}]
       - {name: cpf, logicalType: string, quality: [{type: custom, engine: perimeter, implementation: {checkDigit: cpf}}]}
       - {name: booked_at, logicalType: timestamp, logicalTypeOptions: {timezone: true, defaultTimezone: America/Sao_Paulo}}
       - {name: local_at, logicalType: timestamp, logicalTypeOptions: {format: dd/MM/yyyy HH:mm}}
@@ -164,6 +164,7 @@ fn a_policy_with_everything() {
     assert!(matches!(policy.rules[3].transform, Transform::DateShift { max_days: 30, .. }));
     assert!(matches!(policy.rules[4].transform, Transform::CharacterMask { masking_character: '#', keep_last: 4, mask_length: None, .. }));
     assert_eq!((policy.gates.max_rejected_fraction, policy.retention_days), (0.01, Some(180)));
+    assert_eq!((policy.gates.sample_rows, policy.gates.macie), (SampleRows::All, Some(MacieGate { max_age_days: 30, on_skipped: OnSkipped::LocalScan })));
     assert_eq!(policy.destinations[0].region, "us-central1");
 }
 
@@ -175,6 +176,8 @@ fn a_schema_with_everything() {
     let column = |name: &str| columns.iter().find(|column| column.name == name).unwrap();
     let account = column("account_id");
     assert_eq!((account.semantic_type.as_deref(), account.join_domain.as_deref()), (Some("ACCOUNT_ID"), Some("account")));
+    let accepted: Vec<(&str, &str)> = account.accepted_findings.iter().map(|accepted| (accepted.info_type.as_str(), accepted.reason.as_str())).collect();
+    assert_eq!(accepted, [("IBAN", "account numbers of our own")]);
     assert_eq!((account.required, account.classification.as_deref(), account.tags.as_slice()), (true, Some("restricted"), ["id".to_owned()].as_slice()));
     let Check::Pattern(pattern) = &account.rules[2].check else { panic!("a pattern") };
     assert!(pattern.is_match("12-3") && !pattern.is_match("12-34") && !pattern.is_match("x12-3") && !pattern.is_match("١٢-3") && !pattern.is_match("12-3\n"));

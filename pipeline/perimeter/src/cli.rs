@@ -3,6 +3,7 @@
 //! Human output goes to stderr (a bar on a terminal, plain lines elsewhere), results to stdout; `--json` gives results, plans
 //! and failures for machines. Exit codes follow from [`Error::exit_code`] alone.
 mod arguments;
+mod classify;
 mod commands;
 mod keys;
 mod progress;

@@ -22,11 +22,12 @@ mod sniff;
 mod source;
 mod write;
 
+pub(crate) use leaf::texts;
+pub(crate) use meaning::is_data as looks_like_data;
 pub use sniff::FormatName;
 
-use crate::check::sets::{Observe, Observed};
 use crate::error::{Culprit, Error, Failure, Result};
-use crate::read::{self, Accept, Ingest, InputFile, Part, Rejected, Unit, UnitRules};
+use crate::read::{self, Ingest, InputFile, Look, Part, Rejected, Unit};
 use crate::store::Stores;
 use arrow::array::RecordBatch;
 use decide::{Reading, Tried};
@@ -38,7 +39,6 @@ use profile::Lens;
 use source::{encoding_name, label, place, source_line, stem, with_reading};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use write::{Line, Page, grouped, quoted};
 
 /// What is asked; whatever is `None` is found out.
@@ -285,15 +285,14 @@ impl Draft<'_> {
                 break;
             }
             let ingest = Ingest { stores: self.stores, source, files: self.files, projection: &projection, batch_rows: BATCH_ROWS };
-            let mut enough = Enough { left, stopped };
-            let mut taking = Taking { left, stopped, last_record: left.get(), batch, rejected, codes: &mut codes };
-            let rules = UnitRules { observer: Some(&mut enough), ..UnitRules::default() };
-            let before = left.get();
-            let done = read::ingest_unit_with(&ingest, &Unit { source: 0, file, part: Part::Whole }, rules, &mut taking);
-            rows.push(before - left.get());
-            match done {
-                Err(_) if stopped.get() => break,
-                done => done.map(|_| ()).map_err(|error| if file == 0 { error } else { self.other_columns(error) })?,
+            let mut count = left.get();
+            let mut shown = Shown { batch, rejected, codes: &mut codes };
+            let done = read::ingest_some(&ingest, &Unit { source: 0, file, part: Part::Whole }, &mut count, &mut shown);
+            rows.push(left.get() - count);
+            left.set(count);
+            if done.map_err(|error| if file == 0 { error } else { self.other_columns(error) })? {
+                stopped.set(true);
+                break;
             }
         }
         Ok(Passed { codes, rows })
@@ -424,60 +423,23 @@ fn loaded(yaml: &str) -> Result<Schema> {
     Ok(perimeter_contract::load_schema(&path)?.0)
 }
 
-/// Ends the reading of a unit when there are enough records.
-struct Enough<'a> {
-    left: &'a Cell<u64>,
-    stopped: &'a Cell<bool>,
-}
-
-fn enough() -> crate::error::Error {
-    Failure::new(Culprit::File, "enough-records", "as many records as were asked for have been read").into()
-}
-
-impl Observe for Enough<'_> {
-    fn batch(&mut self, _: &Observed<'_>) -> Result<()> {
-        if self.left.get() > 0 {
-            return Ok(());
-        }
-        self.stopped.set(true);
-        Err(enough())
-    }
-}
-
-/// Takes records up to the last that is wanted. Rejected records of a batch come before the others, so they are told by their numbers.
-struct Taking<'a> {
-    left: &'a Cell<u64>,
-    stopped: &'a Cell<bool>,
-    /// Of this file.
-    last_record: u64,
+/// What reading shows, by kind.
+struct Shown<'a> {
     batch: &'a mut dyn FnMut(&RecordBatch, usize),
     rejected: &'a mut dyn FnMut(&[u8]),
     codes: &'a mut BTreeMap<String, u64>,
 }
 
-impl Accept for Taking<'_> {
-    fn batch(&mut self, batch: RecordBatch) -> ControlFlow<()> {
-        let rows = batch.num_rows().min(usize::try_from(self.left.get()).unwrap_or(usize::MAX));
-        self.left.set(self.left.get() - rows as u64);
-        // There is more, though not wanted.
-        self.stopped.set(self.stopped.get() || rows < batch.num_rows());
-        (self.batch)(&batch, rows);
-        ControlFlow::Continue(())
+impl Look for Shown<'_> {
+    fn rows(&mut self, batch: &RecordBatch, rows: usize) {
+        (self.batch)(batch, rows);
     }
 
-    fn rejected(&mut self, record: &Rejected<'_>) -> Result<()> {
-        if record.record_number > self.last_record {
-            self.stopped.set(true);
-            // What comes before may still be on its way, as a batch.
-            let surely_over = record.record_number - self.last_record > BATCH_ROWS as u64;
-            return if surely_over || self.left.get() == 0 { Err(enough()) } else { Ok(()) };
-        }
-        self.left.set(self.left.get().saturating_sub(1));
+    fn rejected(&mut self, record: &Rejected<'_>) {
         for code in record.codes {
             *self.codes.entry((*code).to_owned()).or_default() += 1;
         }
         (self.rejected)(&record.raw);
-        Ok(())
     }
 }
 

@@ -14,6 +14,7 @@
 //! | the row | is handled by |
 //! |---|---|
 //! | is in a file of the listing | [`plan::plan`], which cuts files into [`read::Unit`]s |
+//! | is looked at by the detectors, where the sample takes it | [`classify::gate`], before anything leaves |
 //! | becomes cells, with a record number | [`read::ingest_unit`], called by the table of [`engine::scan`] |
 //! | is typed and checked, or rejected | [`check::Typing`], [`check::Checker::evaluate`] |
 //! | is held against expressions, other rows and other sources | [`check::expression::RowRule`], [`check::sets`], decided by [`engine::digests`] |
@@ -31,6 +32,7 @@
 //! | run a job from a program | [`run::run`] over a [`plan::Plan`] from [`plan::plan`] |
 //! | see what a run would do | [`plan::explain`] |
 //! | change a keyring, or turn tokens back | [`keys`], [`reveal`] |
+//! | know what is sensitive in raw files, and who answers for it | [`classify`], [`macie`] |
 //! | know which rule decides a column | [`plan::lineage`], then [`plan::decide`] |
 //! | read or check what was written | [`seal`] |
 //! | know who has to act on a failure | [`error`] |
@@ -39,6 +41,7 @@
 //! files are parsed in the crate `perimeter_contract`, keys and transforms live in `perimeter_pseudonym`, the file format in
 //! `array_record`. Nothing here prints except [`cli`].
 pub mod check;
+pub mod classify;
 pub mod cli;
 pub mod engine;
 pub mod error;

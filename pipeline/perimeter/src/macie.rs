@@ -140,6 +140,19 @@ pub enum JobStatus {
     Cancelled,
 }
 
+impl JobStatus {
+    /// A word for a progress line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Complete => "complete",
+            Self::Paused => "paused at the monthly quota",
+            Self::UserPaused => "paused by a person",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// One Macie job.
 #[derive(Clone, Debug)]
 pub struct JobReport {

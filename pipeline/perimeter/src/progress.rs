@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 pub enum Stage {
     /// Files are joined and listed.
     Plan,
+    /// A sample of the raw rows is looked at for sensitive values.
+    Classify,
     /// Root keys are unwrapped.
     Keys,
     /// Rows are read, checked, prepared, pseudonymized and exchanged.
@@ -20,12 +22,13 @@ pub enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 6] = [Self::Plan, Self::Keys, Self::Read, Self::Shard, Self::Seal, Self::Done];
+    const ALL: [Self; 7] = [Self::Plan, Self::Classify, Self::Keys, Self::Read, Self::Shard, Self::Seal, Self::Done];
 
     /// A word for a progress line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Plan => "plan",
+            Self::Classify => "classify",
             Self::Keys => "keys",
             Self::Read => "read",
             Self::Shard => "shard",

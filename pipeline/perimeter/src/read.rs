@@ -43,9 +43,11 @@ mod parquet;
 mod parquet_footer;
 mod partitions;
 mod rows;
+mod some;
 mod text;
 
 pub(crate) use head::{fields, head, partition_keys};
+pub(crate) use some::{Look, ingest_some};
 
 pub use crate::check::arrow_schema;
 pub use crate::store::InputFile;

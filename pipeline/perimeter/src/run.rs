@@ -4,6 +4,7 @@
 //! everything and writes nothing.
 use crate::check::metric::Verdict;
 use crate::check::report;
+use crate::classify::{self, Classification, MacieRequest};
 use crate::engine::digests::{self, Gather, Gathered};
 use crate::engine::scan::{Checked, Passes, Quarantined};
 use crate::engine::tally::Tally;
@@ -41,12 +42,14 @@ pub struct Services {
     pub limits: Limits,
     /// What a person sees meanwhile.
     pub progress: Arc<Progress>,
+    /// Amazon Macie's jobs that have looked at the sources.
+    pub macie: MacieRequest,
 }
 
 impl Services {
     /// Services of the runtime that this is called in.
     pub fn new(limits: Limits) -> Self {
-        Self { stores: Arc::new(Stores::new(tokio::runtime::Handle::current())), limits, progress: Arc::default() }
+        Self { stores: Arc::new(Stores::new(tokio::runtime::Handle::current())), limits, progress: Arc::default(), macie: MacieRequest::default() }
     }
 }
 
@@ -60,7 +63,7 @@ pub struct RunId {
 }
 
 impl RunId {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let started = Utc::now();
         let suffix: u32 = rand::rng().random();
         Self { id: format!("{}-{suffix:08x}", started.format("%Y%m%dT%H%M%SZ")), started }
@@ -82,6 +85,12 @@ pub async fn run(plan: &Plan, services: &Services) -> Result<Sealed> {
     tracing::info!(dataset = job.name, run = run.id, "run begins");
     progress.expect_bytes(input_bytes(plan));
 
+    // First what the data is: a refusal costs no key, no sink and no pass over all rows.
+    let classified = tokio::select! {
+        classified = classify::gate(plan, services, &services.macie, &run.id) => classified?,
+        interrupted = interrupted(Arc::clone(&asked)) => return Err(interrupted),
+    };
+
     progress.enter(Stage::Keys);
     let keys = Arc::new(keys::open(plan, stores).await?);
 
@@ -100,7 +109,7 @@ pub async fn run(plan: &Plan, services: &Services) -> Result<Sealed> {
         interrupted = interrupted(asked) => Err(interrupted),
     };
     let sealed = match closed {
-        Ok((closed, tally)) => seal_closed(plan, services, &keys, &run, closed, &tally, Arc::clone(&sink), table.clone()).await,
+        Ok((closed, tally)) => seal_closed(plan, services, &keys, &run, closed, &tally, classified, Arc::clone(&sink), table.clone()).await,
         Err(error) => Err(error),
     };
     if sealed.is_err() {
@@ -158,6 +167,7 @@ async fn seal_closed(
     run: &RunId,
     closed: emit::Closed,
     tally: &Tally,
+    classified: Classification,
     sink: Arc<ShardSink>,
     table: Option<Arc<TableSink>>,
 ) -> Result<Sealed> {
@@ -165,7 +175,9 @@ async fn seal_closed(
     progress.enter(Stage::Seal);
     let (blocking, inputs) = (Arc::clone(&services.stores), plan.inputs.clone());
     let digests = spawn_blocking(move || input_digests(&blocking, &inputs)).await.map_err(|_| stopped())??;
-    let facts = facts(plan, run, keys, tally, &digests, closed.rows)?;
+    let mut facts = facts(plan, run, keys, tally, &digests, closed.rows)?;
+    facts.gates.extend(classified_gates(&classified));
+    facts.findings = Some(classified.disagreements_and_findings());
     let total_shards = plan.shards;
     let sealed = spawn_blocking(move || {
         let table = table.as_deref().map(|table| (table, closed.parts));
@@ -421,7 +433,31 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, digests: &[Vec<Op
         },
         rejections: tally.rejections.clone(),
         gates: gates.collect(),
+        findings: None,
     })
+}
+
+/// The verdicts about the raw sources: that there are figures says that they passed.
+fn classified_gates(classified: &Classification) -> BTreeMap<String, seal::Gate> {
+    let pass = |figures| seal::Gate { verdict: seal::Verdict::Pass, figures };
+    let findings: u64 = classified.sources.iter().flat_map(|source| &source.columns).map(|column| column.findings.len() as u64).sum();
+    let rows: u64 = classified.sources.iter().map(|source| source.rows).sum();
+    let figures = BTreeMap::from([
+        ("findings".to_owned(), findings.into()),
+        ("rows".to_owned(), rows.into()),
+        ("sampleRows".to_owned(), classified.sample_rows.clone().into()),
+        ("unresolved".to_owned(), classified.unresolved().count().into()),
+    ]);
+    let mut gates = BTreeMap::from([("findings".to_owned(), pass(figures))]);
+    if let Some(macie) = &classified.macie {
+        let figures = BTreeMap::from([
+            ("jobs".to_owned(), macie.jobs.len().into()),
+            ("notClean".to_owned(), macie.not_clean.len().into()),
+            ("scannedLocally".to_owned(), (macie.not_clean.len() - macie.remaining().count()).into()),
+        ]);
+        gates.insert("macie".to_owned(), pass(figures));
+    }
+    gates
 }
 
 /// Uris as the manifest may show them: a partition value that a pattern matched (`…/cpf=…/`) is a cell value, and becomes a

@@ -14,6 +14,7 @@ pub use manifest::{
 };
 pub use verify::{Finding, Report, verify};
 
+use crate::classify::Classification;
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::shape::Layout;
 use crate::shard::{ClosedPart, ClosedShard, SPLIT, ShardSink, StoredFile, TableSink};
@@ -44,6 +45,8 @@ pub struct Facts {
     pub rejections: BTreeMap<String, u64>,
     /// Verdicts of the gates that ran.
     pub gates: BTreeMap<String, Gate>,
+    /// What was found in the raw sources.
+    pub findings: Option<Classification>,
 }
 
 /// Proof that a version exists. Only [`seal()`] makes it.
@@ -141,6 +144,7 @@ pub fn seal(
         files: vec![SideFile { path: SHAPES_FILE.to_owned(), bytes: shapes.len() as u64, sha256: hex::encode(Sha256::digest(&shapes)) }],
         table: table_files,
         gates,
+        findings: facts.findings,
     };
     let bytes = json(&manifest)?;
     let folder = sink.folder();

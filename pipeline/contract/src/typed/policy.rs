@@ -1,7 +1,7 @@
 //! Policy files as typed.
 use super::job::{ApiVersion, Number};
-use crate::policy::{AlphabetName, CheckDigit, Invalid, Nulls, TimePart, TokenEncoding};
-use crate::spanned::{OneOrMany, Spanned};
+use crate::policy::{AlphabetName, CheckDigit, Invalid, Nulls, OnSkipped, TimePart, TokenEncoding};
+use crate::spanned::{Exact, OneOrMany, Spanned};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -420,11 +420,34 @@ pub(crate) struct Context {
 /// What must hold of the finished dataset.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("x-not-available" = {"kAnonymity": "gate-not-available", "residualPii": "gate-not-available", "macie": "gate-not-available"}))]
+#[schemars(extend("x-not-available" = {"kAnonymity": "gate-not-available", "residualPii": "gate-not-available"}))]
 pub(crate) struct Gates {
     /// More rejected rows than this end the job; 0 by default.
     #[schemars(range(min = 0, max = 1))]
     pub(crate) max_rejected_fraction: Option<f64>,
+    /// What detectors find in the raw sources is held against the contract before a row leaves.
+    pub(crate) findings: Option<FindingsGate>,
+    /// Amazon Macie's findings count too; a run names the Macie jobs.
+    pub(crate) macie: Option<MacieGate>,
+}
+
+/// What detectors find in the raw sources is held against the contract before a row leaves.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct FindingsGate {
+    /// Rows of each source that are looked at, 1000 at least; 100000 by default. `all`: every row.
+    pub(crate) sample_rows: Option<Spanned<Exact>>,
+}
+
+/// Amazon Macie's findings count too.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct MacieGate {
+    /// A Macie job that started earlier says nothing: `30d`.
+    #[schemars(required, regex(pattern = r"^[1-9][0-9]*d$"))]
+    pub(crate) max_age: Option<Spanned<String>>,
+    /// What Macie did not look at, or not whole; `refuse` by default.
+    pub(crate) on_skipped: Option<OnSkipped>,
 }
 
 /// A place that sealed datasets may go.

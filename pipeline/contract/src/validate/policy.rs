@@ -5,7 +5,7 @@ mod fpe;
 use super::{Report, days, file_name, join_domain, not_blank, semantic_type, touched, unique};
 use crate::diagnostic::{list, nearest, shorten};
 use crate::policy::TokenEncoding;
-use crate::policy::{Canonicalize, Destination, Gates, Invalid, Match, Nulls, Policy, Rule, Transform};
+use crate::policy::{Canonicalize, Destination, Gates, Invalid, MacieGate, Match, Nulls, Policy, Rule, SampleRows, Transform};
 use crate::spanned::{OneOrMany, Spanned};
 use crate::typed::policy as typed;
 use crate::{Diagnostic, codes};
@@ -29,7 +29,7 @@ pub(crate) fn policy(typed: typed::Policy, report: &mut Report) -> Option<Policy
     });
     let rules = rules.flatten();
     unique(rules.iter().flatten().map(|rule| (rule.name.as_str(), rule.span)), "the rule", report);
-    let gates = Gates { max_rejected_fraction: typed.gates.and_then(|gates| gates.max_rejected_fraction).unwrap_or(0.0) };
+    let gates = gates(typed.gates.unwrap_or_default(), report);
     let retention = typed.retention.map(|text| days(text, report));
     let destinations: Vec<Option<Destination>> = typed.destinations.into_iter().flatten().map(|destination| self::destination(destination, report)).collect();
     let (name, version, owner, purpose, legal_basis) = metadata.flatten()?;
@@ -41,10 +41,30 @@ pub(crate) fn policy(typed: typed::Policy, report: &mut Report) -> Option<Policy
         legal_basis,
         privacy_unit: optional(privacy_unit)?,
         rules: rules?,
-        gates,
+        gates: gates?,
         retention_days: optional(retention)?,
         destinations: destinations.into_iter().collect::<Option<_>>()?,
     })
+}
+
+fn gates(typed: typed::Gates, report: &mut Report) -> Option<Gates> {
+    let sample_rows = typed.findings.and_then(|findings| findings.sample_rows).map_or(Some(SampleRows::DEFAULT), |rows| {
+        let sample = match rows.value.0.as_str() {
+            "all" => Some(SampleRows::All),
+            number => number.parse().ok().filter(|rows| (SampleRows::LEAST..=u64::from(u32::MAX)).contains(rows)).map(SampleRows::AtMost),
+        };
+        if sample.is_none() {
+            let message = format!("`sampleRows: {}` is no number of rows", shorten(&rows.value.0));
+            let help = format!("a whole number from {}, or `all`", SampleRows::LEAST);
+            report.push(Diagnostic::new(codes::OUT_OF_RANGE, rows.span, message).help(help));
+        }
+        sample
+    });
+    let macie = typed.macie.map(|macie| {
+        let max_age_days = macie.max_age.and_then(|age| days(age, report))?;
+        Some(MacieGate { max_age_days, on_skipped: macie.on_skipped.unwrap_or_default() })
+    });
+    Some(Gates { max_rejected_fraction: typed.max_rejected_fraction.unwrap_or(0.0), sample_rows: sample_rows?, macie: optional(macie)? })
 }
 
 /// What was absent stays absent; what was there and wrong is `None`.

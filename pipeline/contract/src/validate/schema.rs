@@ -6,7 +6,7 @@ mod types;
 use super::quality::{self, Found, Level};
 use super::{Report, join_domain, not_blank, semantic_type, touched, unique};
 use crate::diagnostic::{list, nearest, shorten};
-use crate::schema::{Check, Column, DataType, RequiredObject, Schema, SetCheck, SetRule, ValueRule};
+use crate::schema::{AcceptedFinding, Check, Column, DataType, RequiredObject, Schema, SetCheck, SetRule, ValueRule};
 use crate::spanned::{Any, Spanned};
 use crate::typed::odcs::{Contract, CustomProperty, Item, LogicalType, Property, Quality, Relationship};
 use crate::{Diagnostic, Span, codes};
@@ -424,6 +424,7 @@ impl Walk<'_> {
             classification: leaf.classification,
             tags: leaf.tags,
             rules,
+            accepted_findings: leaf.custom.accepted_findings,
             span: leaf.span,
         });
         self.push(leaf.path, column);
@@ -456,9 +457,10 @@ struct Custom {
     semantic_type: Option<Spanned<String>>,
     join_domain: Option<Spanned<String>>,
     year_base: Option<Spanned<i32>>,
+    accepted_findings: Vec<AcceptedFinding>,
 }
 
-const OURS: [&str; 3] = ["semanticType", "joinDomain", "yearBase"];
+const OURS: [&str; 4] = ["semanticType", "joinDomain", "yearBase", "acceptedFindings"];
 
 fn custom_properties(list: Vec<CustomProperty>, report: &mut Report) -> Custom {
     let mut custom = Custom::default();
@@ -466,6 +468,10 @@ fn custom_properties(list: Vec<CustomProperty>, report: &mut Report) -> Custom {
     for CustomProperty { property, value, .. } in list {
         let Some(property) = property else { continue };
         let Some(value) = value else { continue };
+        if property.value == "acceptedFindings" {
+            custom.accepted_findings = accepted_findings(value, report);
+            continue;
+        }
         let text = match value.value {
             Any::Text(text) => Spanned { value: text, span: value.span },
             _ if OURS.contains(&property.value.as_str()) => {
@@ -500,6 +506,47 @@ fn custom_properties(list: Vec<CustomProperty>, report: &mut Report) -> Custom {
     custom
 }
 
+/// `[{type: BR_CEP, reason: "…"}]`.
+fn accepted_findings(value: Spanned<Any>, report: &mut Report) -> Vec<AcceptedFinding> {
+    let mut refuse = |span: Span| {
+        let message = "`acceptedFindings` is a list of `{type: …, reason: …}`";
+        let help = "for example `[{type: BR_CEP, reason: \"branch numbers of eight digits\"}]`: the reason is what the next reviewer reads";
+        report.push(Diagnostic::new(codes::BAD_CUSTOM_PROPERTY, span, message).help(help));
+    };
+    let Any::List(list) = value.value else {
+        refuse(value.span);
+        return Vec::new();
+    };
+    let mut accepted: Vec<AcceptedFinding> = Vec::new();
+    let mut types = Vec::new();
+    for Spanned { value: entry, span } in list {
+        let Any::Map(pairs) = entry else {
+            refuse(span);
+            continue;
+        };
+        let (mut info_type, mut reason, mut other) = (None, None, pairs.len() != 2);
+        for (key, value) in pairs {
+            match (key.value.as_str(), value.value) {
+                ("type", Any::Text(text)) => info_type = Some(Spanned { value: text, span: value.span }),
+                ("reason", Any::Text(text)) => reason = Some(text).filter(|reason| reason.chars().filter(|c| c.is_alphanumeric()).count() >= 3),
+                _ => other = true,
+            }
+        }
+        match (info_type, reason) {
+            (Some(info_type), Some(reason)) if !other => types.push((info_type, reason, span)),
+            _ => refuse(span),
+        }
+    }
+    for (info_type, reason, span) in types {
+        let Some(info_type) = semantic_type(info_type, report) else { continue };
+        if accepted.iter().any(|before| before.info_type == info_type) {
+            report.push(Diagnostic::new(codes::DUPLICATE_NAME, span, format!("`{info_type}` is accepted twice")).help("state it once"));
+        }
+        accepted.push(AcceptedFinding { info_type, reason, span });
+    }
+    accepted
+}
+
 fn spanned(text: Spanned<String>, judge: fn(Spanned<String>, &mut Report) -> Option<String>, report: &mut Report) -> Option<Spanned<String>> {
     let span = text.span;
     Some(Spanned { value: judge(text, report)?, span })
@@ -521,6 +568,7 @@ impl Custom {
             semantic_type: both(self.semantic_type, other.semantic_type, "semanticType"),
             join_domain: both(self.join_domain, other.join_domain, "joinDomain"),
             year_base: self.year_base.or(other.year_base),
+            accepted_findings: [self.accepted_findings, other.accepted_findings].concat(),
         }
     }
 }

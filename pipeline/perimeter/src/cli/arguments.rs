@@ -58,12 +58,17 @@ pub(super) enum Command {
     Run {
         /// The job file
         job: PathBuf,
+        #[command(flatten)]
+        macie: MacieJobs,
     },
     /// Show what a run would do, without reading rows
     Plan {
         /// The job file
         job: PathBuf,
     },
+    /// Show what is sensitive in raw files, and whether contract and policy know; never a value
+    #[command(after_help = CLASSIFY)]
+    Classify(Classify),
     /// Check contract and data; writes nothing but, if asked, quarantine
     Check {
         /// The job file
@@ -94,6 +99,49 @@ pub(super) enum Command {
     /// Schemas of the file formats
     #[command(subcommand)]
     Schema(Schema),
+}
+
+const CLASSIFY: &str = "Of a job: exit 1 when a finding is answered for by neither contract nor policy, or Amazon Macie's look is not clean. Of files without a \
+contract: what their columns are. The same files, seed and number of rows give the same result.";
+
+#[derive(Debug, Args)]
+pub(super) struct Classify {
+    /// A job file (.yaml), or files: a path or an s3:// uri, patterns allowed
+    #[arg(value_name = "JOB|FILES")]
+    pub(super) target: String,
+    #[command(flatten)]
+    pub(super) read: ReadAs,
+    /// Rows of each source to look at [default: of a job, what its policy says; else 100000]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "N", conflicts_with = "full")]
+    pub(super) sample_rows: Option<u64>,
+    /// Look at every row
+    #[arg(long)]
+    pub(super) full: bool,
+    /// Draws the rows and values that are looked at
+    #[arg(long, default_value_t = crate::classify::SEED, value_name = "N")]
+    pub(super) seed: u64,
+    /// Write the report as JSON here too
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// Make an Amazon Macie job over the sources on S3, wait for it and take its findings; costs money by the gigabyte
+    #[arg(long, conflicts_with = "ids")]
+    pub(super) macie: bool,
+    #[command(flatten)]
+    pub(super) jobs: MacieJobs,
+}
+
+/// Earlier jobs of Amazon Macie.
+#[derive(Debug, Args)]
+pub(super) struct MacieJobs {
+    /// Take the findings of this Amazon Macie job; may be given several times
+    #[arg(long = "macie-job", value_name = "ID")]
+    pub(super) ids: Vec<String>,
+    /// The account that owns the buckets, where it is not the caller's
+    #[arg(long = "macie-account", value_name = "ACCOUNT")]
+    pub(super) account: Option<String>,
+    /// A copy of the bucket of Macie's detailed results to read instead of the bucket itself
+    #[arg(long = "macie-results", value_name = "URI")]
+    pub(super) results: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -236,6 +284,16 @@ pub(super) struct Infer {
     /// The contract's name [default: the first file's]
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
+    #[command(flatten)]
+    pub(super) read: ReadAs,
+    /// Look at so many records, from the start
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
+    pub(super) rows: u64,
+}
+
+/// How files without a contract are read; what is not said is found out.
+#[derive(Debug, Args)]
+pub(super) struct ReadAs {
     /// What the files are [default: what their bytes and names say]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(super) format: Option<crate::infer::FormatName>,
@@ -254,9 +312,18 @@ pub(super) struct Infer {
     /// Of text: utf-8, utf-16, utf-16le, utf-16be, latin-1, cp1252, cp850 [default: utf-8, or what a byte order mark says]
     #[arg(long, value_parser = encoding, value_name = "NAME")]
     pub(super) encoding: Option<Encoding>,
-    /// Look at so many records, from the start
-    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
-    pub(super) rows: u64,
+}
+
+impl ReadAs {
+    /// Nothing was said.
+    pub(super) fn is_default(&self) -> bool {
+        self.format.is_none()
+            && self.delimiter.is_none()
+            && self.quote == Quote(Some(b'"'))
+            && self.comment.is_none()
+            && self.header.is_none()
+            && self.encoding.is_none()
+    }
 }
 
 /// `"`, or nothing.

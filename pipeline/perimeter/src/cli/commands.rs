@@ -1,5 +1,5 @@
 //! What each command does with the library, and what it shows of the result.
-use super::arguments::{Cli, Command, FileKind, Global, Quarantine, Schema};
+use super::arguments::{Cli, Command, FileKind, Global, MacieJobs, Quarantine, Schema};
 use super::progress::Drawn;
 use super::{keys, reveal};
 use crate::engine::tally::Tally;
@@ -37,8 +37,9 @@ pub(super) fn execute(cli: Cli, runtime: &Runtime) -> Done {
     let Cli { global, command } = cli;
     runtime.block_on(async {
         match command {
-            Command::Run { job } => run(&global, &job).await,
+            Command::Run { job, macie } => run(&global, &job, &macie).await,
             Command::Plan { job } => plan(&global, &job).await,
+            Command::Classify(asked) => super::classify::execute(&global, asked).await,
             Command::Check { job, quarantine } => check(&global, &job, quarantine).await,
             Command::Inspect { shard } => inspect(&global, shard).await,
             Command::Verify { manifest } => verify(&global, manifest).await,
@@ -75,13 +76,13 @@ pub(super) fn uri(argument: &str) -> Result<Uri, Ended> {
     Ok(Uri(std::path::absolute(argument)?.to_string_lossy().into_owned()))
 }
 
-async fn planned(global: &Global, job: &Path, services: &Services) -> Result<Plan, Ended> {
+pub(super) async fn planned(global: &Global, job: &Path, services: &Services) -> Result<Plan, Ended> {
     let contract = perimeter_contract::load(job, &global.parameters()).map_err(Error::from)?;
     Ok(plan::plan(contract, &services.stores).await?)
 }
 
-async fn run(global: &Global, job: &Path) -> Done {
-    let services = Services::new(global.limits());
+async fn run(global: &Global, job: &Path, macie: &MacieJobs) -> Done {
+    let services = Services { macie: super::classify::request(macie)?, ..Services::new(global.limits()) };
     let drawn = Drawn::new(Arc::clone(&services.progress), global.json);
     let planned = planned(global, job, &services).await?;
     let sealed = run::run(&planned, &services).await;

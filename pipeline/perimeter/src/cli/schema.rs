@@ -14,12 +14,12 @@ pub(super) async fn infer(global: &Global, asked: Infer) -> Done {
     let request = Request {
         files: asked.files.iter().map(|file| uri(file)).collect::<Result<_, Ended>>()?,
         name: asked.name,
-        format: asked.format,
-        delimiter: asked.delimiter,
-        quote: asked.quote.0,
-        comment: asked.comment,
-        header: asked.header.map(|answer| answer == Answer::Yes),
-        encoding: asked.encoding,
+        format: asked.read.format,
+        delimiter: asked.read.delimiter,
+        quote: asked.read.quote.0,
+        comment: asked.read.comment,
+        header: asked.read.header.map(|answer| answer == Answer::Yes),
+        encoding: asked.read.encoding,
         rows: asked.rows,
     };
     let proposal = blocking(move || infer::propose(&services.stores, &request)).await?;

@@ -4,6 +4,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as ArrowType, Fields};
 use perimeter_contract::schema::{Column, DataType, DateFormat, Schema, Zone};
+use std::sync::Arc;
 
 /// A value of the record, or an array of such values.
 pub(super) struct Leaf {
@@ -114,26 +115,33 @@ fn declared(data_type: &ArrowType) -> Option<(DataType, bool)> {
 pub(super) fn observe(batch: &RecordBatch, rows: usize, leaves: &mut [Leaf], lens: &mut Lens) {
     for (column, leaf) in batch.columns().iter().zip(leaves) {
         let column = column.slice(0, rows.min(column.len()));
-        let values = match column.as_list_opt::<i32>() {
-            None => column,
-            Some(list) => {
-                leaf.absent += list.null_count() as u64;
-                let inside: Vec<ArrayRef> = list.iter().flatten().collect();
-                let parts: Vec<&dyn Array> = inside.iter().map(AsRef::as_ref).collect();
-                match arrow::compute::concat(&parts) {
-                    Ok(values) => values,
-                    Err(_) => continue,
-                }
-            }
+        let (profile, is_text) = (&mut leaf.profile, leaf.declared.is_none());
+        let Some(nulls) = texts(&column, &mut |cell| if is_text { profile.text(cell, lens) } else { profile.declared(cell, lens) }) else { continue };
+        profile.null(nulls);
+        leaf.absent += match column.as_list_opt::<i32>() {
+            Some(list) => list.null_count() as u64,
+            None if leaf.list_at.is_none() => nulls,
+            None => 0,
         };
-        leaf.profile.null(values.null_count() as u64);
-        if leaf.list_at.is_none() {
-            leaf.absent += values.null_count() as u64;
-        }
-        // The text of a value is what it means, never what is shown.
-        let Ok(cells) = cast(&values, &ArrowType::Utf8) else { continue };
-        for cell in cells.as_string::<i32>().iter().flatten() {
-            if leaf.declared.is_none() { leaf.profile.text(cell, lens) } else { leaf.profile.declared(cell, lens) }
-        }
     }
+}
+
+/// Shows every value of a column as text, those inside lists too, and gives the number of nulls among them; `None`: no value of the column has a text.
+pub(crate) fn texts(column: &ArrayRef, each: &mut dyn FnMut(&str)) -> Option<u64> {
+    let values = match column.as_list_opt::<i32>() {
+        None => Arc::clone(column),
+        Some(list) => {
+            let inside: Vec<ArrayRef> = list.iter().flatten().collect();
+            let parts: Vec<&dyn Array> = inside.iter().map(AsRef::as_ref).collect();
+            // No list has anything in it.
+            if parts.is_empty() {
+                return Some(0);
+            }
+            arrow::compute::concat(&parts).ok()?
+        }
+    };
+    // The text of a value is what it means, never what is shown.
+    let cells = cast(&values, &ArrowType::Utf8).ok()?;
+    cells.as_string::<i32>().iter().flatten().for_each(each);
+    Some(values.null_count() as u64)
 }

@@ -1,4 +1,5 @@
 //! What a column may mean: the verdict of the detectors in one sentence.
+use crate::classify::is_weak;
 use perimeter_detect::{ColumnVerdict, InfoType, Likelihood};
 
 /// A proposal for `semanticType`.
@@ -13,9 +14,7 @@ pub(super) struct Meaning {
 pub(super) fn meaning(verdict: &ColumnVerdict, number: bool, calendar: bool) -> Meaning {
     let mut meaning = Meaning::default();
     let of = |share: f64| format!("{} of {} distinct values", percent(share), verdict.looked_at);
-    let weak = |info_type: InfoType| matches!(info_type, InfoType::Date | InfoType::DateTime | InfoType::Phone);
-    // Any number can be a telephone number or a count of seconds.
-    let mut likely = verdict.agreements.iter().filter(|a| a.confidence >= Likelihood::Possible && !(number && weak(a.info_type) && !a.announced));
+    let mut likely = verdict.agreements.iter().filter(|a| a.confidence >= Likelihood::Possible && !(number && is_weak(a.info_type) && !a.announced));
     if let Some(first) = likely.next() {
         let name = first.info_type.semantic_type();
         if first.confidence >= Likelihood::Likely {
@@ -50,7 +49,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// Whether a cell of a first line can only be data.
-pub(super) fn is_data(cell: &str) -> bool {
+pub(crate) fn is_data(cell: &str) -> bool {
     const TYPES: [InfoType; 8] =
         [InfoType::Email, InfoType::Uuid, InfoType::Iban, InfoType::BrCnpj, InfoType::BrCpf, InfoType::Pan, InfoType::DateTime, InfoType::Date];
     let cell = cell.trim();

@@ -6,8 +6,10 @@ mod nothing_raw;
 mod text;
 
 use super::*;
+use crate::read::Accept;
 use crate::read::{UnitTally, ingest_unit, plan_units};
 use perimeter_contract::schema::{Column, DataType};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// A folder, and what reads from it.

@@ -6,7 +6,7 @@ use crate::check::metric::wanted;
 use crate::read::Part;
 use datafusion::arrow::datatypes::DataType;
 use perimeter_contract::job::{Overflow, Provider};
-use perimeter_contract::policy::{Alphabet, BucketRange, Invalid, Nulls, TokenEncoding, Transform};
+use perimeter_contract::policy::{Alphabet, BucketRange, Invalid, Nulls, OnSkipped, SampleRows, TokenEncoding, Transform};
 use perimeter_contract::schema::{Decimal, Metric, MetricUnit, Schema, SetCheck};
 use perimeter_pseudonym::transform::collision_odds;
 use serde_json::{Value, json};
@@ -295,7 +295,7 @@ pub fn json(plan: &Plan) -> Value {
         "lineage": columns(plan),
         "keys": keys,
         "quarantine": {"uri": job.quarantine.uri.0, "key": job.quarantine.key},
-        "gates": {"maxRejectedFraction": plan.contract.policy.gates.max_rejected_fraction},
+        "gates": gates(plan),
         "shape": {
             "sequence": shape.sequence.as_ref().map(|sequence| json!({"by": sequence.by, "orderBy": sequence.order_by})),
             "buckets": shape.buckets,
@@ -305,6 +305,35 @@ pub fn json(plan: &Plan) -> Value {
         "sink": {"uri": job.sink.uri.0, "options": job.sink.options, "shards": plan.shards},
         "table": job.table.as_ref().map(|table| &table.uri.0),
     })
+}
+
+fn gates(plan: &Plan) -> Value {
+    let gates = &plan.contract.policy.gates;
+    let rows = match gates.sample_rows {
+        SampleRows::AtMost(rows) => json!(rows),
+        SampleRows::All => json!("all"),
+    };
+    let macie = gates.macie.map(|macie| json!({"maxAge": format!("{}d", macie.max_age_days), "onSkipped": macie.on_skipped}));
+    json!({"maxRejectedFraction": gates.max_rejected_fraction, "findings": {"sampleRows": rows}, "macie": macie})
+}
+
+/// What a run does before it reads for good.
+fn first_look(plan: &Plan) -> String {
+    let gates = &plan.contract.policy.gates;
+    let rows = match gates.sample_rows {
+        SampleRows::AtMost(rows) => format!("{rows} rows"),
+        SampleRows::All => "all rows".to_owned(),
+    };
+    let mut text =
+        format!("first     {rows} of each source go through the detectors; a finding that neither contract nor policy answers for refuses the run\n");
+    if let Some(macie) = gates.macie {
+        let skipped = match macie.on_skipped {
+            OnSkipped::Refuse => "what it did not look at refuses the run",
+            OnSkipped::LocalScan => "what it did not look at goes through the detectors, whole",
+        };
+        let _ = writeln!(text, "          so do findings of an Amazon Macie job (--macie-job) of the last {} days; {skipped}", macie.max_age_days);
+    }
+    text
 }
 
 /// The whole plan for a person.
@@ -341,6 +370,7 @@ pub fn text(plan: &Plan) -> String {
             let _ = writeln!(out, "key       {name}: {version} of {} ({provider}{create})", key.keyring.0);
         }
     }
+    out.push_str(&first_look(plan));
     let _ = writeln!(out, "\nprepare:");
     for line in crate::prepare::text(job).trim_end().lines() {
         let shown: String = line.chars().map(|c| if super::is_deceptive(c) { char::REPLACEMENT_CHARACTER } else { c }).collect();

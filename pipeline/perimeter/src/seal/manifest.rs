@@ -1,4 +1,5 @@
 //! `manifest.json` and `shapes.json`: what a sealed version says about itself.
+use crate::classify::Classification;
 use crate::error::{Culprit, Failure, Result};
 use perimeter_contract::job::Dtype;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,10 @@ pub struct Manifest {
     pub table: Option<TableFiles>,
     /// By gate: the verdict and the figures behind it.
     pub gates: BTreeMap<String, Gate>,
+    /// What detectors and Amazon Macie found in the raw sources, against what the contracts say: every column in which something was found or contradicted, and who
+    /// answers for it. Absent in versions of before there was such a look.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub findings: Option<Classification>,
     /// What a copy of the shards moves.
     pub egress: Egress,
 }

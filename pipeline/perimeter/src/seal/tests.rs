@@ -26,6 +26,7 @@ pub(super) fn facts(rows: u64) -> Facts {
         inputs: vec![Input { source: "tx".into(), uri: "tx.csv".into(), bytes: 1, etag: None, sha256: None, rows: rows + 2, rejections: BTreeMap::new() }],
         rows: RowCounts { read: rows + 2, rejected: 2, passed_over: 0, with_added_fields: 0, written: rows },
         rejections: BTreeMap::from([("check-digit".into(), 2)]),
+        findings: None,
         gates: BTreeMap::new(),
     }
 }
@@ -370,4 +371,39 @@ fn two_runs_share_a_sink() {
         let taken = crate::shard::VersionFolder::create(&stores(), &uri("sink"), id);
         assert_eq!(taken.unwrap_err().exit_code(), 2, "{id:?}");
     }
+}
+
+#[test]
+fn findings_are_kept_and_older_manifests_have_none() {
+    use crate::classify::{Agreement, ClassifiedColumn, ClassifiedSource, ContractSays, Finder, Finding, Place, Resolution};
+    let finding = Finding {
+        semantic_type: "BR_CPF".into(),
+        found_as: None,
+        source: Finder::Local,
+        place: Place::Values,
+        share: Some(0.25),
+        interval: Some((0.2, 0.3)),
+        confidence: Some("LIKELY".into()),
+        count: None,
+        agreement: Agreement::Accepted,
+        resolution: Resolution::Accepted,
+        reason: Some("numbers of our own".into()),
+        write: None,
+    };
+    let contract = ContractSays { classification: Some("public".into()), ..ContractSays::default() };
+    let column =
+        ClassifiedColumn { name: "note".into(), contract, shape: "WORDS".into(), distinct: 9, agreement: Agreement::Accepted, findings: vec![finding] };
+    let source = ClassifiedSource { name: "tx".into(), files: 1, rows: 9, complete: true, unreadable: BTreeMap::new(), columns: vec![column] };
+    let classified = Classification { seed: 0, sample_rows: "all".into(), sources: vec![source], macie: None };
+    let folder = tempfile::tempdir().unwrap();
+    let events = some_events();
+    let emission = emit(folder.path(), &[8, 16], &events, 3, 2, &[5, 30]).unwrap();
+    let facts = Facts { findings: Some(classified.clone()), ..facts(events.len() as u64) };
+    finish(&emission, facts, 3).unwrap();
+    let bytes = fs::read(folder.path().join("sink/run-1").join(MANIFEST_FILE)).unwrap();
+    assert_eq!(Manifest::parse(&bytes).unwrap().findings, Some(classified));
+
+    let mut older: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    older.as_object_mut().unwrap().remove("findings").unwrap();
+    assert_eq!(Manifest::parse(older.to_string().as_bytes()).unwrap().findings, None);
 }

@@ -203,7 +203,8 @@ fn a_column_twice_is_refused_in_every_format() {
     }
     // An Avro schema with a field twice is none.
     let schema = r#"{"type":"record","name":"r","fields":[{"name":"id","type":"int"},{"name":"id","type":"int"}]}"#;
-    let text = |text: &str| [&[u8::try_from((text.len() * 2) & 0x7f).unwrap() | 0x80, u8::try_from((text.len() * 2) >> 7).unwrap()][..], text.as_bytes()].concat();
+    let text =
+        |text: &str| [&[u8::try_from((text.len() * 2) & 0x7f).unwrap() | 0x80, u8::try_from((text.len() * 2) >> 7).unwrap()][..], text.as_bytes()].concat();
     let bytes = [b"Obj\x01\x02".to_vec(), text("avro.schema"), text(schema), vec![0], vec![7; 16]].concat();
     let path = bench.write("in.avro", bytes);
     let (_, exit, message) = refusal(bench.read(&source(&path, Format::Avro, vec![column("id", DataType::Int32)])));
