@@ -7,8 +7,10 @@ pub mod decide;
 pub mod explain;
 pub mod format;
 pub mod lineage;
+pub mod recall;
 #[cfg(test)]
 mod tests;
+pub mod text;
 
 use crate::engine::rules::JobRules;
 use crate::engine::{self, Limits};
@@ -26,6 +28,7 @@ use perimeter_contract::{Contract, Diagnostic, Diagnostics, Span};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use text::{TextPlan, Texts};
 
 /// Input bytes for each shard where the job names no number of shards.
 const SHARD_INPUT_BYTES: u64 = 128 << 20;
@@ -73,8 +76,23 @@ pub struct PlannedColumn {
     pub context: Option<usize>,
     /// For `cryptoReplaceFfxFpe`: how many values share the column's format, and what follows from that.
     pub format: Option<Format>,
+    /// For `deidentifyText`: what becomes of each type that is found.
+    pub text: Option<TextPlan>,
     /// True when shape or table use it; what nobody uses is not computed.
     pub needed: bool,
+}
+
+impl PlannedColumn {
+    /// The key names that its tokens need.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.decision.transform.key().into_iter().chain(self.text.iter().flat_map(TextPlan::keys))
+    }
+
+    /// Whether a tokenizer may read it: text that the policy keeps, or out of which it has taken what detectors find. Other transforms leave
+    /// tokens, which say nothing to a model of text and can be told apart piece by piece.
+    pub fn may_be_tokenized(&self) -> bool {
+        *value_type(&self.data_type) == DataType::Utf8 && matches!(self.decision.transform, Transform::Keep | Transform::DeidentifyText(_))
+    }
 }
 
 impl Plan {
@@ -85,7 +103,7 @@ impl Plan {
 
     /// The key names that the run must open, sorted.
     pub fn key_names(&self) -> BTreeSet<&str> {
-        let transforms = self.columns.iter().filter_map(|column| column.decision.transform.key());
+        let transforms = self.columns.iter().flat_map(PlannedColumn::keys);
         transforms.chain([self.contract.job.quarantine.key.as_str()]).collect()
     }
 
@@ -111,7 +129,8 @@ impl Plan {
             | Transform::Bucketing { .. }
             | Transform::Redact
             | Transform::Replace { .. }
-            | Transform::ReplaceWithInfoType => Some(DataType::Utf8),
+            | Transform::ReplaceWithInfoType
+            | Transform::DeidentifyText(_) => Some(DataType::Utf8),
             Transform::DateShift { .. } | Transform::FixedSizeBucketing { .. } | Transform::Keep => Some(value_type()),
         }
     }
@@ -231,6 +250,7 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
         }])
     })?;
 
+    let texts = Texts::new(contract).map_err(refuse)?;
     let mut problems = Vec::new();
     let mut columns = Vec::new();
     let fields = query.plan.schema().fields().clone();
@@ -266,7 +286,11 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
         match decide::decide(contract, field.name(), &lineage, place) {
             Ok(decision) => {
                 let format = Format::of(contract, &lineage, &decision.transform);
-                columns.push(PlannedColumn { name: field.name().clone(), data_type, lineage, decision, context: None, format, needed: false });
+                let text = match (&decision.transform, &texts) {
+                    (Transform::DeidentifyText(types), Some(texts)) => texts.column(types, &lineage).map_err(|more| problems.extend(more)).ok(),
+                    _ => None,
+                };
+                columns.push(PlannedColumn { name: field.name().clone(), data_type, lineage, decision, context: None, format, text, needed: false });
             }
             Err(more) => problems.extend(more),
         }
@@ -334,9 +358,7 @@ fn find_contexts(columns: &mut [PlannedColumn], place: Span, problems: &mut Vec<
 fn check_transforms(contract: &Contract, columns: &[PlannedColumn], problems: &mut Vec<Diagnostic>) {
     for column in columns {
         let (transform, name, span) = (&column.decision.transform, &column.name, column.decision.span);
-        if let Some(key) = transform.key()
-            && !contract.job.keys.contains_key(key)
-        {
+        for key in column.keys().filter(|key| !contract.job.keys.contains_key(*key)) {
             problems.push(
                 Diagnostic::new("key-missing", span, format!("the rule needs the key `{key}`, which the job does not name"))
                     .help(format!("add `{key}: {{provider: …, keyring: …}}` to the job's keys")),
@@ -351,7 +373,9 @@ fn check_transforms(contract: &Contract, columns: &[PlannedColumn], problems: &m
                 matches!(data_type, DataType::Utf8 | DataType::Int32 | DataType::Int64 | DataType::Date32 | DataType::Boolean | DataType::Decimal128(..)),
                 "text, an integer, a decimal, a boolean or a date",
             ),
-            Transform::CryptoReplaceFfxFpe { .. } | Transform::CharacterMask { .. } | Transform::Truncate { .. } => (*data_type == DataType::Utf8, "text"),
+            Transform::CryptoReplaceFfxFpe { .. } | Transform::CharacterMask { .. } | Transform::Truncate { .. } | Transform::DeidentifyText(_) => {
+                (*data_type == DataType::Utf8, "text")
+            }
             Transform::DateShift { .. } | Transform::TimePart { .. } => {
                 (matches!(data_type, DataType::Date32 | DataType::Timestamp(..)), "a date or a timestamp")
             }

@@ -1,0 +1,1 @@
+//! Texts through the stage.
