@@ -1,8 +1,8 @@
 //! How much the detectors find, as measured: what `plan` says beside `deidentifyText`.
 //!
 //! A value is found when findings of its type cover all of it. Two kinds of material, neither written for these detectors: labelled places in
-//! notes (`financial/faker_synthetic`, `financial/presidio_research`), and values of `detectors/` that are valid and written in the usual way, each
-//! alone between words that announce nothing. The test of this module counts again where the corpora are there, and fails when less is
+//! notes (`financial/faker_synthetic`, `financial/presidio_research`), and values (valid rows of `detectors/` without a variant, and those of the
+//! customers of `financial/faker_synthetic`), each alone between words that announce nothing. The test of this module counts again where the corpora are there, and fails when less is
 //! found than is said here.
 
 /// The share of one type's values that was found.

@@ -276,3 +276,6 @@ fn domain_of_columns(contract: &Contract, entry: &TextType, semantic_type: &str,
     };
     Err(Diagnostic::new("text-join-domain", entry.span, message).help(help))
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,6 +24,35 @@ impl Count {
         counts.0 += 1;
         counts.1 += u32::from(found);
     }
+
+    /// A value between words that announce nothing.
+    fn alone(&mut self, types: &[InfoType], value: &str) {
+        let value = value.trim();
+        if !value.is_empty() {
+            self.value("values", types, &format!("ok {value} ok"), 3..3 + value.len());
+        }
+    }
+}
+
+/// What a column of `customers_*.csv` holds.
+fn column(name: &str, locale: &str) -> Option<&'static [InfoType]> {
+    use InfoType::*;
+    Some(match (name, locale) {
+        ("name", _) => &[PersonName],
+        ("email", _) => &[Email],
+        ("phone", _) => &[Phone],
+        ("iban", _) => &[Iban],
+        ("card_number", _) => &[Pan],
+        ("cpf", _) => &[BrCpf],
+        ("cnpj", _) => &[BrCnpj],
+        ("ip", _) => &[Ip],
+        ("aba_routing", _) => &[Aba],
+        ("bic", _) => &[Bic],
+        ("ssn_or_national_id", "pt_BR") => &[BrCpf],
+        ("ssn_or_national_id", "en_US") => &[UsSsn],
+        ("postcode", "pt_BR") => &[BrCep],
+        _ => return None,
+    })
 }
 
 /// What a label of the notes is here.
@@ -127,6 +156,20 @@ fn notes(count: &mut Count, financial: &Path) {
     }
 }
 
+fn customers(count: &mut Count, financial: &Path) {
+    for path in files(&financial.join("faker_synthetic"), "csv") {
+        let rows = records(&fs::read_to_string(path).unwrap());
+        let (names, rows) = rows.split_first().unwrap();
+        for row in rows {
+            for (name, value) in names.iter().zip(row) {
+                if let Some(types) = column(name, &row[0]) {
+                    count.alone(types, value);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 #[expect(clippy::print_stderr, reason = "the count, for the table")]
 fn what_is_stated_is_found() {
@@ -141,11 +184,11 @@ fn what_is_stated_is_found() {
         for row in records(&fs::read_to_string(path).unwrap()) {
             let [value, name, valid, _, variant, ..] = &row[..] else { continue };
             if let (Some(types), "true", "") = (kind(name), valid.as_str(), variant.as_str()) {
-                let text = format!("ok {} ok", value.trim());
-                count.value("values", types, &text, 3..3 + value.trim().len());
+                count.alone(types, value);
             }
         }
     }
+    customers(&mut count, &corpora.join("financial"));
     for ((info_type, material), (values, found)) in &count.counts {
         eprintln!("    Recall {{ info_type: {info_type:?}, material: {material:?}, values: {values}, found: {found} }},");
     }
