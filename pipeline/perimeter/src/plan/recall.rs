@@ -23,7 +23,36 @@ pub struct Recall {
 pub const MEASURED_ON: &str = "2026-12-01";
 
 /// By type.
-pub const MEASURED: &[Recall] = &[];
+pub const MEASURED: &[Recall] = &[
+    Recall { info_type: "ABA", material: "values", values: 3209, found: 0 },
+    Recall { info_type: "ADDRESS", material: "notes", values: 644, found: 149 },
+    Recall { info_type: "BIC", material: "values", values: 2006, found: 0 },
+    Recall { info_type: "BR_CEP", material: "values", values: 502, found: 241 },
+    Recall { info_type: "BR_CNH", material: "values", values: 2, found: 0 },
+    Recall { info_type: "BR_CNPJ", material: "values", values: 504, found: 503 },
+    Recall { info_type: "BR_CPF", material: "values", values: 1007, found: 1005 },
+    Recall { info_type: "BR_PIS", material: "values", values: 2, found: 0 },
+    Recall { info_type: "DATE", material: "notes", values: 122, found: 86 },
+    Recall { info_type: "EMAIL", material: "notes", values: 2051, found: 2051 },
+    Recall { info_type: "EMAIL", material: "values", values: 2008, found: 2006 },
+    Recall { info_type: "IBAN", material: "notes", values: 2021, found: 2021 },
+    Recall { info_type: "IBAN", material: "values", values: 2026, found: 2026 },
+    Recall { info_type: "IP", material: "notes", values: 16, found: 16 },
+    Recall { info_type: "IP", material: "values", values: 2024, found: 2024 },
+    Recall { info_type: "ISIN", material: "values", values: 6, found: 6 },
+    Recall { info_type: "MAC", material: "values", values: 12, found: 8 },
+    Recall { info_type: "PAN", material: "notes", values: 2146, found: 2146 },
+    Recall { info_type: "PAN", material: "values", values: 2014, found: 1851 },
+    Recall { info_type: "PERSON_NAME", material: "notes", values: 2912, found: 1972 },
+    Recall { info_type: "PERSON_NAME", material: "values", values: 2000, found: 1369 },
+    Recall { info_type: "PHONE", material: "notes", values: 2102, found: 2097 },
+    Recall { info_type: "PHONE", material: "values", values: 2784, found: 2227 },
+    Recall { info_type: "URL", material: "notes", values: 40, found: 40 },
+    Recall { info_type: "URL", material: "values", values: 29, found: 28 },
+    Recall { info_type: "US_SSN", material: "notes", values: 19, found: 19 },
+    Recall { info_type: "US_SSN", material: "values", values: 501, found: 501 },
+    Recall { info_type: "UUID", material: "values", values: 6, found: 6 },
+];
 
 /// What was measured of a type; nothing for a detector of a policy's own, and for types that the corpora do not have.
 pub fn of(info_type: &str) -> impl Iterator<Item = &'static Recall> {

@@ -48,7 +48,9 @@ impl Files {
             lines(rules)
         );
         let job = "apiVersion: perimeter/v1\nkind: Job\nmetadata: {name: test}\npolicy: policy.yaml\nsources:\n  t: {uri: t.csv, format: csv, schema: t.odcs.yaml}\nquarantine: {uri: quarantine/, key: person}\nkeys:\n  person: {provider: local, keyring: person.keyring.json, create: true}\nshape:\n  features: [{name: n, column: n, dtype: int64}]\nsink: {uri: out/, format: arrayRecord, options: \"group_size:1,zstd:3\", encoding: tfExample, shards: 2}\ntable: {uri: table/, format: parquet}\n";
-        for (name, text) in [("t.odcs.yaml", schema.as_str()), ("policy.yaml", &policy), ("job.yaml", job), ("t.csv", &header)] {
+        let nested = properties.iter().any(|property| property.contains("logicalType: array"));
+        let job = if nested { job.replace("t.csv, format: csv", "t.csv, format: json") } else { job.to_owned() };
+        for (name, text) in [("t.odcs.yaml", schema.as_str()), ("policy.yaml", &policy), ("job.yaml", &job), ("t.csv", &header)] {
             fs::write(folder.path().join(name), text).unwrap();
         }
         Self(folder)

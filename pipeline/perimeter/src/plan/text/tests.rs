@@ -81,7 +81,10 @@ async fn short_forms_borrow_the_rule_and_the_domain_of_columns() {
     let plan = Job { types, ..Job::default() }.plan().await.unwrap();
     let found = memo(&plan);
     let [cpf, pan, iban, phone, date] = found.listed.as_slice() else { panic!("{found:?}") };
-    assert_eq!((cpf.info_type, cpf.becomes.rule.as_deref(), &cpf.becomes.join_domain), (InfoType::BrCpf, Some("people"), &Some(JoinDomain::Named("person".to_owned()))));
+    assert_eq!(
+        (cpf.info_type, cpf.becomes.rule.as_deref(), &cpf.becomes.join_domain),
+        (InfoType::BrCpf, Some("people"), &Some(JoinDomain::Named("person".to_owned())))
+    );
     assert_eq!(cpf.becomes.transform, plan.contract.policy.rules[0].transform, "all its options");
     assert_eq!((pan.becomes.transform.key(), pan.becomes.rule.as_deref()), (Some("card"), Some("cards")));
     assert_eq!((iban.becomes.rule.as_deref(), iban.becomes.transform.name()), (None, "cryptoDeterministic"));
@@ -91,14 +94,14 @@ async fn short_forms_borrow_the_rule_and_the_domain_of_columns() {
     let explained = explain::text(&plan);
     for line in [
         "      deidentifyText (rule \"memos\"), used by table\n",
-        "        BR_CPF      cryptoHash, key person, join domain person, as rule \"people\", bytes 16, canonicalize [\"digits\"], encoding hex\n",
+        "        BR_CPF      cryptoHash, key person, join domain person, as rule \"people\", canonicalize [\"digits\"], encoding hex, bytes 16\n",
         "        DATE        keep\n",
         "        all others  replaceWithInfoType\n",
         "        what detectors miss stays in the text, and is for the gates\n",
     ] {
         assert!(explained.contains(line), "{line}\n{explained}");
     }
-    assert!(explained.contains("        found, as measured on ") && explained.contains("PAN 100.0 % of "), "{explained}");
+    assert!(explained.contains("        found, as measured on ") && explained.contains("BR_CPF 99."), "{explained}");
     let json = explain::json(&plan);
     let memo = json["lineage"]["columns"].as_array().unwrap().iter().find(|column| column["name"] == "memo").unwrap();
     let cpf = &memo["text"]["types"][0];
@@ -125,7 +128,9 @@ async fn what_is_missing_or_ambiguous_is_refused_with_the_fix() {
     types("PAN: {transform: cryptoHash, key: person}, default: redact")
         .is_refused("text-join-domain", &["PAN: {transform: cryptoHash, key: person, joinDomain: …}"])
         .await;
-    types("BR_CPF: cryptoDeterministic, default: redact").is_refused("text-rule", &["rule `people` says `cryptoHash`", "{transform: cryptoDeterministic, key: …"]).await;
+    types("BR_CPF: cryptoDeterministic, default: redact")
+        .is_refused("text-rule", &["rule `people` says `cryptoHash`", "{transform: cryptoDeterministic, key: …"])
+        .await;
     types("EMAIL: cryptoHash, default: redact").is_refused("text-rule", &["there is none"]).await;
     types("PHONE: cryptoHash, default: redact").is_refused("text-rule", &["there is none"]).await;
     types("IBAN: {transform: cryptoHash, key: bank, joinDomain: account}, default: redact").is_refused("key-missing", &["the key `bank`"]).await;
