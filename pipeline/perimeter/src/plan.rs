@@ -435,6 +435,10 @@ fn check_options(column: &PlannedColumn, problems: &mut Vec<Diagnostic>) {
             Diagnostic::new("time-part", span, format!("`{name}` is a date, which has no hour"))
                 .help("take `year`, `month`, `dayOfMonth`, `dayOfWeek` or `weekOfYear`, or use a timestamp"),
         ),
+        Transform::DeidentifyText(_) if column.lineage.computed => problems.push(
+            Diagnostic::new("text-computed", span, format!("`{name}` is computed, and detectors look for values as people write them"))
+                .help("select the text as it is: what a query cuts, joins or replaces in it can hide a value from them"),
+        ),
         Transform::ReplaceWithInfoType if column.decision.semantic_types.len() != 1 => problems.push(
             Diagnostic::new(
                 "info-type",

@@ -14,6 +14,7 @@ struct Job<'a> {
     rules: &'a str,
     types: &'a str,
     detectors: &'a str,
+    prepare: &'a str,
 }
 
 const COLUMNS: &[(&str, &str, &str, &str)] = &[("cpf", "string", "BR_CPF", "person"), ("memo", "string", "FREE_TEXT", "")];
@@ -24,7 +25,7 @@ const RULES: &str = "
 
 impl Default for Job<'_> {
     fn default() -> Self {
-        Self { columns: COLUMNS, rules: RULES, types: "default: redact", detectors: "" }
+        Self { columns: COLUMNS, rules: RULES, types: "default: redact", detectors: "", prepare: "SELECT * FROM t" }
     }
 }
 
@@ -43,9 +44,10 @@ impl Job<'_> {
         let policy = format!(
             "apiVersion: perimeter/v1\nkind: Policy\nmetadata: {{name: test, version: 1, owner: dpo@bank.example, purpose: test, legalBasis: [LGPD-7-IX]}}\nrules:{rules}\n  - {{name: memos, match: {{semanticType: FREE_TEXT}}, transform: deidentifyText, types: {{{types}}}}}\n  - {{name: public, match: {{classification: public}}, transform: keep}}\n{detectors}\ngates: {{maxRejectedFraction: 0}}\n"
         );
-        let job = "apiVersion: perimeter/v1\nkind: Job\nmetadata: {name: test}\npolicy: policy.yaml\nsources:\n  t: {uri: t.csv, format: csv, schema: t.odcs.yaml}\nquarantine: {uri: quarantine/, key: person}\nkeys:\n  person: {provider: local, keyring: person.keyring.json, create: true}\n  card: {provider: local, keyring: card.keyring.json, create: true}\nshape:\n  features: [{name: n, column: n, dtype: int64}]\nsink: {uri: out/, format: arrayRecord, encoding: tfExample, shards: 2}\ntable: {uri: table/, format: parquet}\n";
+        let job = "apiVersion: perimeter/v1\nkind: Job\nmetadata: {name: test}\npolicy: policy.yaml\nsources:\n  t: {uri: t.csv, format: csv, schema: t.odcs.yaml}\nquarantine: {uri: quarantine/, key: person}\nprepare: PREPARE\nkeys:\n  person: {provider: local, keyring: person.keyring.json, create: true}\n  card: {provider: local, keyring: card.keyring.json, create: true}\nshape:\n  features: [{name: n, column: n, dtype: int64}]\nsink: {uri: out/, format: arrayRecord, encoding: tfExample, shards: 2}\ntable: {uri: table/, format: parquet}\n";
+        let job = job.replace("PREPARE", self.prepare);
         let header: String = self.columns.iter().map(|(name, ..)| format!("{name},")).collect::<String>() + "n\n";
-        for (name, text) in [("t.odcs.yaml", schema.as_str()), ("policy.yaml", &policy), ("job.yaml", job), ("t.csv", &header)] {
+        for (name, text) in [("t.odcs.yaml", schema.as_str()), ("policy.yaml", &policy), ("job.yaml", &job), ("t.csv", &header)] {
             fs::write(folder.path().join(name), text).unwrap();
         }
         let contract = perimeter_contract::load(&folder.path().join("job.yaml"), &BTreeMap::new()).unwrap_or_else(|mistakes| panic!("{}", mistakes.render()));
@@ -149,6 +151,9 @@ async fn what_is_missing_or_ambiguous_is_refused_with_the_fix() {
 
     let number = [("memo", "integer", "FREE_TEXT", "")];
     Job { columns: &number, ..Job::default() }.is_refused("transform-type", &["deidentifyText takes text"]).await;
+    let rules = format!("{RULES}\n  - {{name: parts, match: {{derivedFrom: FREE_TEXT}}, transform: deidentifyText, types: {{default: redact}}}}");
+    let job = Job { rules: &rules, prepare: "SELECT n, replace(memo, '@', ' at ') AS memo FROM t", ..Job::default() };
+    job.is_refused("text-computed", &["`memo` is computed"]).await;
     let taken = "detectors: [{name: BR_CPF, regex: '[0-9]{11}'}]";
     Job { detectors: taken, ..Job::default() }.is_refused("detector-refused", &["`BR_CPF`: the name is taken"]).await;
 }
