@@ -82,19 +82,6 @@ pub struct PlannedColumn {
     pub needed: bool,
 }
 
-impl PlannedColumn {
-    /// The key names that its tokens need.
-    pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.decision.transform.key().into_iter().chain(self.text.iter().flat_map(TextPlan::keys))
-    }
-
-    /// Whether a tokenizer may read it: text that the policy keeps, or out of which it has taken what detectors find. Other transforms leave
-    /// tokens, which say nothing to a model of text and can be told apart piece by piece.
-    pub fn may_be_tokenized(&self) -> bool {
-        *value_type(&self.data_type) == DataType::Utf8 && matches!(self.decision.transform, Transform::Keep | Transform::DeidentifyText(_))
-    }
-}
-
 impl Plan {
     /// The position of a column by name.
     pub fn column(&self, name: &str) -> Option<usize> {

@@ -6,8 +6,9 @@
 //! understood in two ways is a diagnostic.
 use super::decide::{JoinDomain, decides};
 use super::lineage::ColumnLineage;
-use perimeter_contract::policy::{DetectorCheckDigit, DetectorLikelihood};
-use perimeter_contract::policy::{Policy, Rule, TextDetector, TextMatcher, TextType, TextTypes, Transform, Treatment};
+use super::{PlannedColumn, value_type};
+use datafusion::arrow::datatypes::DataType;
+use perimeter_contract::policy::{DetectorCheckDigit, DetectorLikelihood, Policy, Rule, TextDetector, TextMatcher, TextType, TextTypes, Transform, Treatment};
 use perimeter_contract::schema::Column;
 use perimeter_contract::{Contract, Diagnostic};
 use perimeter_detect::{CheckDigit, Context, CustomDetector, Detector, DetectorError, DetectorOptions, InfoType, Likelihood, Matcher};
@@ -54,6 +55,19 @@ pub struct Becomes {
 impl Becomes {
     fn keyless(transform: &Transform, rule: Option<&Rule>) -> Self {
         Self { transform: transform.clone(), rule: rule.map(|rule| rule.name.clone()), join_domain: None }
+    }
+}
+
+impl PlannedColumn {
+    /// The key names that its tokens need.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.decision.transform.key().into_iter().chain(self.text.iter().flat_map(TextPlan::keys))
+    }
+
+    /// Whether a tokenizer may read it: text that the policy keeps, or out of which it has taken what detectors find. Other transforms leave
+    /// tokens, which say nothing to a model of text and can be told apart piece by piece.
+    pub fn may_be_tokenized(&self) -> bool {
+        *value_type(&self.data_type) == DataType::Utf8 && matches!(self.decision.transform, Transform::Keep | Transform::DeidentifyText(_))
     }
 }
 
