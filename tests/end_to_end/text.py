@@ -87,10 +87,10 @@ def pan(draw):
 
 
 def memos():
-    """[(person, template or None)] and the people: templates say `{cpf}`, `{masked}`, `{pan}`, `{spaced}`, `{mail}`, `{shout}`, and which person's."""
+    """The people, and [(person of the row, person of the memo, template)]: templates say `{cpf}`, `{masked}`, `{pan}`, `{spaced}`, `{mail}`, `{shout}`, and which person's."""
     draw = random.Random(20261201).random
     people = [{"cpf": cpf(draw), "pan": pan(draw), "mail": f"cliente{i}.{int(draw() * 1e6)}@correio.example.br"} for i in range(PEOPLE)]
-    templates = [None, "", "pagamento da parcela, ação nº 7", "cpf {masked}", "de {cpf} para o CPF {masked}", "cartão {pan}", "estorno do cartão {spaced}: ok", "recibo a {mail}",
+    templates = ["pagamento da parcela, ação nº 7", "cpf {masked}", "de {cpf} para o CPF {masked}", "cartão {pan}", "estorno do cartão {spaced}: ok", "recibo a {mail}",
                  "e-mail {shout}; cartão {pan}", "cpf {masked},{mail}", "crachá E-123456 aprovou em 2026-11-30", "CPF: {masked}\n{mail}"]
     rows = []
     for _ in range(ROWS):
@@ -117,7 +117,7 @@ def files():
             out.writerow(["id", "cpf", "pan", "mail", "memo"])
             for number, (who, other, template) in enumerate(rows):
                 if number % 2 == half:
-                    out.writerow([number, *people[who].values(), "" if template is None else written(template, people[other])])
+                    out.writerow([number, *people[who].values(), written(template, people[other])])
     for name, text in (("policy.yaml", POLICY), ("memos.yaml", CONTRACT), ("job.yaml", JOB)):
         (PLACE / name).write_text(text)
     return people, rows
@@ -140,7 +140,7 @@ def same_tokens(suite, perimeter):
     unlike, kinds = [], set()
     for number, (_, other, template) in enumerate(rows):
         memo = by_id[number]["memo"]
-        if not template or other not in tokens:
+        if other not in tokens:
             continue
         kinds.add(template)
         of = tokens[other]
