@@ -33,7 +33,7 @@ impl JsonSchema for TextTypes {
 pub(crate) enum Treatment {
     Word(TreatmentWord),
     Rule(AsRule),
-    Transform(TextTransform),
+    Transform(Box<TextTransform>),
 }
 
 impl JsonSchema for Treatment {

@@ -54,7 +54,7 @@ fn treatment(typed: typed::Treatment, span: Span, report: &mut Report) -> Option
             let rule = as_rule.rule.and_then(|rule| not_blank(rule, "rule", report));
             Treatment::AsRule { rule: rule?, join_domain: join_domain? }
         }
-        typed::Treatment::Transform(transform) => match transform {
+        typed::Treatment::Transform(transform) => match *transform {
             TextTransform::CryptoHash(t) => {
                 let join_domain = domain(t.join_domain, report);
                 let transform = Hash { key: t.key, canonicalize: t.canonicalize, encoding: t.encoding, bytes: t.bytes }.transform(report);
