@@ -90,7 +90,9 @@ codes! {
     BAD_SIZE = "bad-size",
     BAD_BUCKETS = "bad-buckets",
     BAD_DESTINATION = "bad-destination",
-    TRANSFORM_NOT_AVAILABLE = "transform-not-available",
+    UNKNOWN_RULE = "unknown-rule",
+    NOT_FOR_TEXT = "not-for-text",
+    BAD_DETECTOR = "bad-detector",
     GATE_NOT_AVAILABLE = "gate-not-available",
     // schemas
     ONE_SCHEMA_OBJECT = "one-schema-object",
@@ -147,10 +149,6 @@ pub(crate) fn not_available(code: &'static str, span: Span, what: &str) -> Diagn
         GATE_NOT_AVAILABLE => {
             ("this version cannot run this gate and so refuses the policy", "use a version that runs it; removing the gate is the policy owner's decision")
         }
-        TRANSFORM_NOT_AVAILABLE => (
-            "this version cannot run this transform and so refuses the policy",
-            "drop the column (`transform: drop`), replace the text whole (`redact`, `replace`, `replaceWithInfoType`) or `encrypt` it",
-        ),
         COMPRESSION_NOT_AVAILABLE => ("this version does not read this compression", "`.gz`, `.zst`, `.bz2`, `.xz`, or none"),
         LAYOUT_NOT_AVAILABLE => ("this version does not write this layout", "`layout: static`"),
         TOKENIZER_NOT_AVAILABLE => ("this version does not tokenize text", "remove the feature, or tokenize upstream"),

@@ -1,4 +1,8 @@
 //! Policy files (`policies/*.yaml`): what may happen to which kind of data, and where it may go.
+mod text;
+
+pub use text::{DetectorCheckDigit, DetectorLikelihood, TextDetector, TextMatcher, TextType, TextTypes, Treatment};
+
 use crate::Span;
 use crate::schema::Decimal;
 use std::fmt;
@@ -20,6 +24,8 @@ pub struct Policy {
     pub privacy_unit: Option<String>,
     /// In file order: the first that matches a column decides.
     pub rules: Vec<Rule>,
+    /// `detectors`: what is found in text beside the built-in types.
+    pub detectors: Vec<TextDetector>,
     /// `gates`.
     pub gates: Gates,
     /// `retention`, days.
@@ -392,6 +398,8 @@ pub enum Transform {
     },
     /// The semantic type in brackets: `[BR_CPF]`.
     ReplaceWithInfoType,
+    /// What detectors find inside text becomes something else, by its type; the rest stays.
+    DeidentifyText(TextTypes),
     /// The column does not leave.
     Drop,
     /// The column leaves as it is.
@@ -415,12 +423,13 @@ impl Transform {
             Self::Redact => "redact",
             Self::Replace { .. } => "replace",
             Self::ReplaceWithInfoType => "replaceWithInfoType",
+            Self::DeidentifyText(_) => "deidentifyText",
             Self::Drop => "drop",
             Self::Keep => "keep",
         }
     }
 
-    /// The key name that the transform needs.
+    /// The key name that the transform needs; of `deidentifyText`, each type has its own.
     pub fn key(&self) -> Option<&str> {
         match self {
             Self::CryptoHash { key, .. }

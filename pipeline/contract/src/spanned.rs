@@ -15,6 +15,9 @@ use std::marker::PhantomData;
 /// The tuple struct name by which [`Spanned`] asks the deserializer for positions.
 const SPANNED: &str = "$Spanned";
 
+/// The name of an enum that can be written in several forms: its variant is `word` for a scalar, or the key that a mapping has.
+const FORM: &str = "$Form";
+
 /// A value and where it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Spanned<T> {
@@ -263,7 +266,11 @@ impl<'de> Deserializer<'de> for &'de Node {
     }
 
     /// An enum's serde name is the key that holds its variant (`transform`, `format`, `provider`), unless it is a plain word.
-    fn deserialize_enum<V: Visitor<'de>>(self, name: &'static str, _: &'static [&'static str], visitor: V) -> Result<V::Value, Mismatch> {
+    fn deserialize_enum<V: Visitor<'de>>(self, name: &'static str, variants: &'static [&'static str], visitor: V) -> Result<V::Value, Mismatch> {
+        if name == FORM {
+            let variant = variants.iter().find(|variant| self.scalar().map_or(self.entry(variant).is_some(), |_| **variant == "word"));
+            return visitor.visit_enum(Form { variant: variant.ok_or_else(|| Mismatch("a form is missing".to_owned()))?, node: self });
+        }
         match &self.value {
             Value::Scalar(scalar) => visitor.visit_enum(StrDeserializer::<Mismatch>::new(&scalar.text)),
             Value::Map(entries) => {
@@ -385,6 +392,36 @@ impl<'de> VariantAccess<'de> for Tagged<'de> {
     }
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Mismatch> {
         seed.deserialize(de::value::MapAccessDeserializer::new(Pairs { entries: self.entries.iter(), value: None, without: Some(self.name) }))
+    }
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Mismatch> {
+        Err(Mismatch("tuple variants are not used".to_owned()))
+    }
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, Mismatch> {
+        Err(Mismatch("struct variants are not used".to_owned()))
+    }
+}
+
+/// A value that is written in one of several forms.
+struct Form<'de> {
+    variant: &'static str,
+    node: &'de Node,
+}
+
+impl<'de> EnumAccess<'de> for Form<'de> {
+    type Error = Mismatch;
+    type Variant = Self;
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Mismatch> {
+        Ok((seed.deserialize(StrDeserializer::<Mismatch>::new(self.variant))?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Form<'de> {
+    type Error = Mismatch;
+    fn unit_variant(self) -> Result<(), Mismatch> {
+        Ok(())
+    }
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Mismatch> {
+        seed.deserialize(self.node)
     }
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Mismatch> {
         Err(Mismatch("tuple variants are not used".to_owned()))

@@ -57,7 +57,10 @@ impl<'a> Fit<'a> {
             if let Some(tag) = self.tag(branches) {
                 return self.tagged(schema, branches, tag, node, at, name);
             }
-            return match branches.iter().find(|branch| self.types(branch).iter().any(|ty| is(&node, ty))) {
+            // Of several mappings, the one whose keys are there.
+            let whole = |branch: &&Json| self.required(branch).all(|key| node.entry(key).is_some());
+            let fitting = || branches.iter().filter(|branch| self.types(branch).iter().any(|ty| is(&node, ty)));
+            return match fitting().find(whole).or_else(|| fitting().next()) {
                 Some(branch) => self.visit(branch, node, at, name),
                 None => {
                     let types: Vec<&str> = branches.iter().flat_map(|branch| self.types(branch)).collect();
@@ -97,6 +100,11 @@ impl<'a> Fit<'a> {
             _ => item.span,
         };
         self.visit(schema, item, at, name)
+    }
+
+    /// The keys that a mapping must have.
+    fn required(&self, schema: &'a Json) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.resolve(schema).get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str)
     }
 
     /// All types that a schema takes; empty means any.
@@ -177,7 +185,7 @@ impl<'a> Fit<'a> {
     fn object(&mut self, schema: &'a Json, tag: Option<(&str, &str)>, entries: Vec<Entry>, at: Span, name: &str) -> Vec<Entry> {
         let properties = schema.get("properties").and_then(Json::as_object);
         let additional = schema.get("additionalProperties");
-        for key in schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
+        for key in self.required(schema) {
             if !entries.iter().any(|entry| entry.key == key) {
                 let message = format!("`{name}` lacks the key `{key}`");
                 let help = properties.and_then(|p| p.get(key)).and_then(|p| self.description(p)).unwrap_or_else(|| format!("add `{key}`"));

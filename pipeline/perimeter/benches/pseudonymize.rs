@@ -1,5 +1,5 @@
 //! The *pseudonymize* stage alone on workload W's policy (`tests/bench`): rows shaped like W's, in memory, two partitions on two threads,
-//! each beginning with nothing seen before. `cargo bench -p perimeter --bench pseudonymize`; elements are rows.
+//! each beginning with nothing seen before; and W's memos alone, whose text is de-identified. `cargo bench -p perimeter --bench pseudonymize`; elements are rows.
 #![allow(missing_docs, reason = "criterion's macros make items without documentation")]
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use datafusion::arrow::array::{ArrayRef, Decimal128Array, Int32Array, RecordBatch, StringArray, TimestampMicrosecondArray};
@@ -48,6 +48,28 @@ fn account(index: usize, random: &mut StdRng) -> Account {
     }
 }
 
+/// W's text: words, numbers, and now and then a taxpayer, an address or a telephone number.
+fn memos(accounts: &[Account]) -> String {
+    let words = "compra pagamento parcela loja mercado farmacia posto combustivel restaurante assinatura mensal estorno taxa tarifa cartao credito debito online app \
+                 viagem hotel passagem curso livro roupa celular recarga boleto conta luz agua internet aluguel escola saude plano exame pet entrega frete cupom \
+                 desconto ref pedido nota cliente obs contato";
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let mut random = StdRng::seed_from_u64(4);
+    let mut text = String::new();
+    while text.len() < 4_000_000 {
+        let drawn: usize = random.random_range(0..1 << 30);
+        let account = &accounts[drawn % accounts.len()];
+        let _ = match drawn % 97 {
+            0 => write!(text, "{} ", account.cpf),
+            1 => write!(text, "{} ", account.email),
+            2 => write!(text, "+5511{:09} ", drawn % 1_000_000_000),
+            3..8 => write!(text, "{} ", drawn % 100_000),
+            _ => write!(text, "{} ", words[drawn % words.len()]),
+        };
+    }
+    text
+}
+
 /// Batches of the columns `names`, as the query gives them.
 fn batches(names: &[String], rows: usize, batch_rows: usize, seed: u64) -> Vec<RecordBatch> {
     let mut of_account = StdRng::seed_from_u64(1);
@@ -58,6 +80,7 @@ fn batches(names: &[String], rows: usize, batch_rows: usize, seed: u64) -> Vec<R
     }
     let total = cumulated.last().copied().unwrap_or(1.0);
     let mut random = StdRng::seed_from_u64(seed);
+    let memos = memos(&accounts);
     let cities = ["São Paulo", "Rio de Janeiro", "Belo Horizonte", "Curitiba"];
     let mut batches = Vec::new();
     for start in (0..rows).step_by(batch_rows) {
@@ -73,6 +96,15 @@ fn batches(names: &[String], rows: usize, batch_rows: usize, seed: u64) -> Vec<R
         };
         let column = |name: &String| -> ArrayRef {
             match name.as_str() {
+                "memo" => {
+                    let mut of_memo = StdRng::seed_from_u64(3);
+                    text(&mut |_, random| {
+                        // A slice of the text, at words' ends or not, as W's generator cuts it.
+                        let start = random.random_range(0..memos.len() - 200);
+                        let length = of_memo.random_range(20..161);
+                        memos.get(start..start + length).map(str::to_owned)
+                    })
+                }
                 "account_id" => text(&mut |account, _| Some(account.id.clone())),
                 "cpf" => text(&mut |account, _| Some(account.cpf.clone())),
                 "pan" => text(&mut |account, random| account.pans.get(random.random_range(0..account.pans.len())).cloned()),
@@ -118,6 +150,14 @@ fn batches(names: &[String], rows: usize, batch_rows: usize, seed: u64) -> Vec<R
 }
 
 fn whole_stage(criterion: &mut Criterion) {
+    stage_of(criterion, "w_csv.job.yaml", "workload W, two partitions", ROWS);
+}
+
+fn memo(criterion: &mut Criterion) {
+    stage_of(criterion, "w_text.job.yaml", "memo of workload W, two partitions", ROWS / 4);
+}
+
+fn stage_of(criterion: &mut Criterion, job: &str, name: &str, rows: usize) {
     let folder = tempfile::tempdir().expect("a folder");
     let header = "tx_id,account_id,cpf,pan,holder_name,email,phone,booked_at,amount,currency,mcc,merchant_city,zip,memo\n";
     std::fs::write(folder.path().join("part.csv"), header).expect("a file");
@@ -127,7 +167,7 @@ fn whole_stage(criterion: &mut Criterion) {
         runtime.block_on(async {
             let place = folder.path().display().to_string();
             let parameters: BTreeMap<String, String> = ["src", "out", "keys"].into_iter().map(|name| (name.to_owned(), place.clone())).collect();
-            let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/bench/w_csv.job.yaml");
+            let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/bench").join(job);
             let contract = perimeter_contract::load(&job, &parameters).unwrap_or_else(|mistakes| panic!("{}", mistakes.render()));
             let stores = Arc::new(Stores::new(tokio::runtime::Handle::current()));
             let plan = plan::plan(contract, &stores).await.expect("a plan");
@@ -140,10 +180,10 @@ fn whole_stage(criterion: &mut Criterion) {
     let (stage, names) = stage();
     let spec = Arc::new(stage.spec);
     let partitions: Vec<Vec<RecordBatch>> =
-        (0..PARTITIONS).map(|partition| batches(&names, ROWS / PARTITIONS, limits.batch_rows, 2 + partition as u64)).collect();
+        (0..PARTITIONS).map(|partition| batches(&names, rows / PARTITIONS, limits.batch_rows, 2 + partition as u64)).collect();
     let mut group = criterion.benchmark_group("pseudonymize");
-    group.throughput(Throughput::Elements(ROWS as u64)).sample_size(10);
-    group.bench_function("workload W, two partitions", |bencher| {
+    group.throughput(Throughput::Elements(rows as u64)).sample_size(10);
+    group.bench_function(name, |bencher| {
         bencher.iter(|| {
             thread::scope(|scope| {
                 for batches in &partitions {
@@ -161,5 +201,5 @@ fn whole_stage(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, whole_stage);
+criterion_group!(benches, whole_stage, memo);
 criterion_main!(benches);

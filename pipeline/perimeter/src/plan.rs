@@ -7,8 +7,10 @@ pub mod decide;
 pub mod explain;
 pub mod format;
 pub mod lineage;
+pub mod recall;
 #[cfg(test)]
 mod tests;
+pub mod text;
 
 use crate::engine::rules::JobRules;
 use crate::engine::{self, Limits};
@@ -26,6 +28,7 @@ use perimeter_contract::{Contract, Diagnostic, Diagnostics, Span};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use text::{TextPlan, Texts};
 
 /// Input bytes for each shard where the job names no number of shards.
 const SHARD_INPUT_BYTES: u64 = 128 << 20;
@@ -73,6 +76,8 @@ pub struct PlannedColumn {
     pub context: Option<usize>,
     /// For `cryptoReplaceFfxFpe`: how many values share the column's format, and what follows from that.
     pub format: Option<Format>,
+    /// For `deidentifyText`: what becomes of each type that is found.
+    pub text: Option<TextPlan>,
     /// True when shape or table use it; what nobody uses is not computed.
     pub needed: bool,
 }
@@ -85,7 +90,7 @@ impl Plan {
 
     /// The key names that the run must open, sorted.
     pub fn key_names(&self) -> BTreeSet<&str> {
-        let transforms = self.columns.iter().filter_map(|column| column.decision.transform.key());
+        let transforms = self.columns.iter().flat_map(PlannedColumn::keys);
         transforms.chain([self.contract.job.quarantine.key.as_str()]).collect()
     }
 
@@ -111,7 +116,8 @@ impl Plan {
             | Transform::Bucketing { .. }
             | Transform::Redact
             | Transform::Replace { .. }
-            | Transform::ReplaceWithInfoType => Some(DataType::Utf8),
+            | Transform::ReplaceWithInfoType
+            | Transform::DeidentifyText(_) => Some(DataType::Utf8),
             Transform::DateShift { .. } | Transform::FixedSizeBucketing { .. } | Transform::Keep => Some(value_type()),
         }
     }
@@ -231,6 +237,7 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
         }])
     })?;
 
+    let texts = Texts::new(contract).map_err(refuse)?;
     let mut problems = Vec::new();
     let mut columns = Vec::new();
     let fields = query.plan.schema().fields().clone();
@@ -266,7 +273,11 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
         match decide::decide(contract, field.name(), &lineage, place) {
             Ok(decision) => {
                 let format = Format::of(contract, &lineage, &decision.transform);
-                columns.push(PlannedColumn { name: field.name().clone(), data_type, lineage, decision, context: None, format, needed: false });
+                let text = match (&decision.transform, &texts) {
+                    (Transform::DeidentifyText(types), Some(texts)) => texts.column(types, &lineage).map_err(|more| problems.extend(more)).ok(),
+                    _ => None,
+                };
+                columns.push(PlannedColumn { name: field.name().clone(), data_type, lineage, decision, context: None, format, text, needed: false });
             }
             Err(more) => problems.extend(more),
         }
@@ -334,9 +345,7 @@ fn find_contexts(columns: &mut [PlannedColumn], place: Span, problems: &mut Vec<
 fn check_transforms(contract: &Contract, columns: &[PlannedColumn], problems: &mut Vec<Diagnostic>) {
     for column in columns {
         let (transform, name, span) = (&column.decision.transform, &column.name, column.decision.span);
-        if let Some(key) = transform.key()
-            && !contract.job.keys.contains_key(key)
-        {
+        for key in column.keys().filter(|key| !contract.job.keys.contains_key(*key)) {
             problems.push(
                 Diagnostic::new("key-missing", span, format!("the rule needs the key `{key}`, which the job does not name"))
                     .help(format!("add `{key}: {{provider: …, keyring: …}}` to the job's keys")),
@@ -351,7 +360,9 @@ fn check_transforms(contract: &Contract, columns: &[PlannedColumn], problems: &m
                 matches!(data_type, DataType::Utf8 | DataType::Int32 | DataType::Int64 | DataType::Date32 | DataType::Boolean | DataType::Decimal128(..)),
                 "text, an integer, a decimal, a boolean or a date",
             ),
-            Transform::CryptoReplaceFfxFpe { .. } | Transform::CharacterMask { .. } | Transform::Truncate { .. } => (*data_type == DataType::Utf8, "text"),
+            Transform::CryptoReplaceFfxFpe { .. } | Transform::CharacterMask { .. } | Transform::Truncate { .. } | Transform::DeidentifyText(_) => {
+                (*data_type == DataType::Utf8, "text")
+            }
             Transform::DateShift { .. } | Transform::TimePart { .. } => {
                 (matches!(data_type, DataType::Date32 | DataType::Timestamp(..)), "a date or a timestamp")
             }
@@ -410,6 +421,10 @@ fn check_options(column: &PlannedColumn, problems: &mut Vec<Diagnostic>) {
         Transform::TimePart { part: TimePart::HourOfDay } if *data_type == DataType::Date32 => problems.push(
             Diagnostic::new("time-part", span, format!("`{name}` is a date, which has no hour"))
                 .help("take `year`, `month`, `dayOfMonth`, `dayOfWeek` or `weekOfYear`, or use a timestamp"),
+        ),
+        Transform::DeidentifyText(_) if column.lineage.computed => problems.push(
+            Diagnostic::new("text-computed", span, format!("`{name}` is computed, and detectors look for values as people write them"))
+                .help("select the text as it is: what a query cuts, joins or replaces in it can hide a value from them"),
         ),
         Transform::ReplaceWithInfoType if column.decision.semantic_types.len() != 1 => problems.push(
             Diagnostic::new(

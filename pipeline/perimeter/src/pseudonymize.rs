@@ -5,8 +5,8 @@
 //! it. Then the plan is walked once more: every leaf must be a checked scan.
 //!
 //! [`stage`] makes the transforms of a plan without any engine around them: raw batches go into [`columns::Workers::push`], pseudonymized
-//! ones come out. [`columns`] applies the transforms; [`distinct`] makes cryptography run once per distinct value; `specify` turns the
-//! policy's words into transforms.
+//! ones come out. [`columns`] applies the transforms; [`distinct`] makes cryptography run once per distinct value; [`text`] replaces what
+//! detectors find inside text; `specify` turns the policy's words into transforms.
 pub mod columns;
 pub mod distinct;
 pub mod exec;
@@ -14,6 +14,7 @@ mod nested;
 mod specify;
 #[cfg(test)]
 mod tests;
+pub mod text;
 
 pub(crate) use specify::{buckets, canonical, fixed_buckets, fpe_options};
 

@@ -1,4 +1,6 @@
 //! Policy files as typed.
+pub(crate) mod text;
+
 use super::job::{ApiVersion, Number};
 use crate::policy::{AlphabetName, CheckDigit, Invalid, Nulls, OnSkipped, TimePart, TokenEncoding};
 use crate::spanned::{Exact, OneOrMany, Spanned};
@@ -25,6 +27,8 @@ pub(crate) struct Policy {
     /// The first rule that matches a column decides; a column that no rule matches is refused.
     #[schemars(required)]
     pub(crate) rules: Option<Spanned<Vec<Spanned<Rule>>>>,
+    /// What is found in text beside the built-in types.
+    pub(crate) detectors: Option<Vec<Spanned<text::Detector>>>,
     /// What must hold of the finished dataset.
     pub(crate) gates: Option<Gates>,
     /// How long datasets are kept: `180d`.
@@ -79,7 +83,6 @@ pub(crate) struct PrivacyUnit {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename = "transform", rename_all = "camelCase")]
 #[schemars(rename = "Rule", tag = "transform")]
-#[schemars(extend("x-not-available" = {"deidentifyText": "transform-not-available"}))]
 pub(crate) enum Rule {
     /// HMAC-SHA256, cannot be reversed.
     CryptoHash(CryptoHash),
@@ -107,6 +110,8 @@ pub(crate) enum Rule {
     Replace(Replace),
     /// The semantic type in brackets.
     ReplaceWithInfoType(ReplaceWithInfoType),
+    /// What detectors find inside text becomes something else, by its type; the rest of the text stays.
+    DeidentifyText(DeidentifyText),
     /// The column does not leave.
     Drop(Drop),
     /// The column leaves as it is.
@@ -284,6 +289,14 @@ rule!(
 rule!(
     /// The semantic type in brackets.
     ReplaceWithInfoType {}
+);
+rule!(
+    /// What detectors find inside text becomes something else, by its type; the rest of the text stays.
+    DeidentifyText {
+        /// What becomes of what is found.
+        #[schemars(required)]
+        types: Option<Spanned<text::TextTypes>>,
+    }
 );
 rule!(
     /// The column does not leave.

@@ -1,11 +1,12 @@
 //! Policies.
 mod buckets;
 mod fpe;
+mod text;
 
 use super::{Report, days, file_name, join_domain, not_blank, semantic_type, touched, unique};
 use crate::diagnostic::{list, nearest, shorten};
 use crate::policy::TokenEncoding;
-use crate::policy::{Canonicalize, Destination, Gates, Invalid, MacieGate, Match, Nulls, Policy, Rule, SampleRows, Transform};
+use crate::policy::{Canonicalize, Destination, Gates, Invalid, MacieGate, Match, Nulls, Policy, Rule, SampleRows, TextDetector, Transform};
 use crate::spanned::{OneOrMany, Spanned};
 use crate::typed::policy as typed;
 use crate::{Diagnostic, codes};
@@ -29,6 +30,11 @@ pub(crate) fn policy(typed: typed::Policy, report: &mut Report) -> Option<Policy
     });
     let rules = rules.flatten();
     unique(rules.iter().flatten().map(|rule| (rule.name.as_str(), rule.span)), "the rule", report);
+    if let Some(rules) = &rules {
+        text::rules_are_there(rules, report);
+    }
+    let detectors: Vec<Option<TextDetector>> = typed.detectors.into_iter().flatten().map(|detector| text::detector(detector, report)).collect();
+    unique(detectors.iter().flatten().map(|detector| (detector.name.as_str(), detector.span)), "the detector", report);
     let gates = gates(typed.gates.unwrap_or_default(), report);
     let retention = typed.retention.map(|text| days(text, report));
     let destinations: Vec<Option<Destination>> = typed.destinations.into_iter().flatten().map(|destination| self::destination(destination, report)).collect();
@@ -41,6 +47,7 @@ pub(crate) fn policy(typed: typed::Policy, report: &mut Report) -> Option<Policy
         legal_basis,
         privacy_unit: optional(privacy_unit)?,
         rules: rules?,
+        detectors: detectors.into_iter().collect::<Option<_>>()?,
         gates: gates?,
         retention_days: optional(retention)?,
         destinations: destinations.into_iter().collect::<Option<_>>()?,
@@ -108,19 +115,7 @@ fn rule(typed: Spanned<typed::Rule>, report: &mut Report) -> Option<Rule> {
     }
     let ((name, matches, nulls, (empty, invalid)), transform) = match value {
         typed::Rule::CryptoHash(r) => {
-            let encoding = r.encoding.unwrap_or_default();
-            let written_whole = matches!(encoding, TokenEncoding::Int64 | TokenEncoding::Uuid);
-            if let Some(bytes) = r.bytes.as_ref().filter(|_| written_whole) {
-                let message = "`bytes` says nothing about `int64` and `uuid`, which have 63 and 122 bits";
-                report.push(Diagnostic::new(codes::ENCODING_BYTES, bytes.span, message).help("remove it, or use `encoding: hex` or `base64url`"));
-            }
-            let bytes = r.bytes.map_or(32, |bytes| bytes.value);
-            let transform = canonicalize(r.canonicalize, report).zip(key(r.key, report)).map(|(canonicalize, key)| Transform::CryptoHash {
-                key,
-                canonicalize,
-                encoding,
-                bytes,
-            });
+            let transform = Hash { key: r.key, canonicalize: r.canonicalize, encoding: r.encoding, bytes: r.bytes }.transform(report);
             (common!(r, guarded), transform)
         }
         typed::Rule::CryptoDeterministic(r) => (
@@ -151,13 +146,7 @@ fn rule(typed: Spanned<typed::Rule>, report: &mut Report) -> Option<Rule> {
             (common!(r), transform)
         }
         typed::Rule::CharacterMask(r) => {
-            let character = masking_character(r.masking_character, report);
-            let transform = character.map(|masking_character| Transform::CharacterMask {
-                masking_character,
-                keep_first: r.keep_first.unwrap_or(0),
-                keep_last: r.keep_last.unwrap_or(0),
-                mask_length: r.mask_length,
-            });
+            let transform = mask(r.masking_character, r.keep_first, r.keep_last, r.mask_length, report);
             (common!(r), transform)
         }
         typed::Rule::Truncate(r) => (common!(r), r.length.map(|length| Transform::Truncate { length })),
@@ -176,6 +165,10 @@ fn rule(typed: Spanned<typed::Rule>, report: &mut Report) -> Option<Rule> {
             (common!(r), new_value.map(|new_value| Transform::Replace { new_value }))
         }
         typed::Rule::ReplaceWithInfoType(r) => (common!(r), Some(Transform::ReplaceWithInfoType)),
+        typed::Rule::DeidentifyText(r) => {
+            let types = r.types.and_then(|types| text::types(types, report));
+            (common!(r), types.map(Transform::DeidentifyText))
+        }
         typed::Rule::Drop(r) => (common!(r), Some(Transform::Drop)),
         typed::Rule::Keep(r) => (common!(r), Some(Transform::Keep)),
     };
@@ -192,6 +185,34 @@ fn rule(typed: Spanned<typed::Rule>, report: &mut Report) -> Option<Rule> {
     let empty = empty.unwrap_or(nulls);
     let invalid = invalid.unwrap_or(if nulls == Nulls::Token { Invalid::Token } else { Invalid::Reject });
     Some(Rule { name: name?, matches: matches?, transform: transform?, nulls, empty, invalid, span })
+}
+
+/// `cryptoHash` as typed, of a rule or of a type inside a text.
+struct Hash {
+    key: Option<Spanned<String>>,
+    canonicalize: Option<OneOrMany<Spanned<typed::Step>>>,
+    encoding: Option<TokenEncoding>,
+    bytes: Option<Spanned<u8>>,
+}
+
+impl Hash {
+    fn transform(self, report: &mut Report) -> Option<Transform> {
+        let encoding = self.encoding.unwrap_or_default();
+        let written_whole = matches!(encoding, TokenEncoding::Int64 | TokenEncoding::Uuid);
+        if let Some(bytes) = self.bytes.as_ref().filter(|_| written_whole) {
+            let message = "`bytes` says nothing about `int64` and `uuid`, which have 63 and 122 bits";
+            report.push(Diagnostic::new(codes::ENCODING_BYTES, bytes.span, message).help("remove it, or use `encoding: hex` or `base64url`"));
+        }
+        let bytes = self.bytes.map_or(32, |bytes| bytes.value);
+        let (canonicalize, key) = (canonicalize(self.canonicalize, report), key(self.key, report));
+        Some(Transform::CryptoHash { key: key?, canonicalize: canonicalize?, encoding, bytes })
+    }
+}
+
+/// `characterMask` as typed.
+fn mask(character: Option<Spanned<String>>, first: Option<u32>, last: Option<u32>, length: Option<u32>, report: &mut Report) -> Option<Transform> {
+    let masking_character = masking_character(character, report)?;
+    Some(Transform::CharacterMask { masking_character, keep_first: first.unwrap_or(0), keep_last: last.unwrap_or(0), mask_length: length })
 }
 
 fn key(name: Option<Spanned<String>>, report: &mut Report) -> Option<String> {

@@ -69,13 +69,14 @@ fn facts_match(matches: &Match, column: &Column) -> bool {
         && (matches.tags.is_empty() || matches.tags.iter().any(|tag| column.tags.contains(tag)))
 }
 
-fn first_rule<'a>(rules: &'a [Rule], column: &Column) -> Option<&'a Rule> {
+/// The rule that decides a column which passes through.
+pub fn decides<'a>(rules: &'a [Rule], column: &Column) -> Option<&'a Rule> {
     rules.iter().find(|rule| rule.matches.derived_from.is_empty() && facts_match(&rule.matches, column))
 }
 
 /// Whether the policy lets the column leave as it is.
 fn is_kept(contract: &Contract, column: &SourceColumn) -> bool {
-    contract_column(contract, column).and_then(|column| first_rule(&contract.policy.rules, column)).is_some_and(|rule| rule.transform == Transform::Keep)
+    contract_column(contract, column).and_then(|column| decides(&contract.policy.rules, column)).is_some_and(|rule| rule.transform == Transform::Keep)
 }
 
 fn describe(column: &Column) -> String {
@@ -102,7 +103,7 @@ pub fn decide(contract: &Contract, name: &str, lineage: &ColumnLineage, query: S
             problems.push(Diagnostic::new("unknown-source-column", query, format!("`{name}` reads {from}, which no contract describes")));
             continue;
         };
-        match first_rule(&policy.rules, column) {
+        match decides(&policy.rules, column) {
             Some(rule) => sources.push((from, column, rule)),
             None => problems.push(
                 Diagnostic::new("unmatched-column", column.span, format!("no rule of policy {} matches {from} ({})", policy.name, describe(column))).help(match &column.semantic_type {

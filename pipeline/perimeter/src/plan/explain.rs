@@ -1,4 +1,6 @@
 //! A plan as people and machines read it. Key references only; no key, no cell.
+mod text;
+
 use super::decide::JoinDomain;
 use super::format::Verdict;
 use super::{Plan, PlannedColumn};
@@ -33,6 +35,7 @@ fn describe(plan: &Plan, column: &PlannedColumn) -> Value {
         "transform": decision.transform.name(),
         "options": options(&decision.transform),
         "collision": collision(&decision.transform),
+        "text": column.text.as_ref().map(text::types),
         "format": column.format.as_ref().map(|format| format.explain(&decision.transform)),
         "nulls": nulls(decision.nulls),
         "empty": is_guarded(&decision.transform).then(|| nulls(decision.empty)),
@@ -144,7 +147,7 @@ fn options(transform: &Transform) -> Value {
         Transform::Bucketing { buckets } => json!({"buckets": buckets.iter().map(range).collect::<Vec<_>>()}),
         Transform::TimePart { part } => json!({"part": part}),
         Transform::Replace { new_value } => json!({"newValue": new_value}),
-        Transform::Redact | Transform::ReplaceWithInfoType | Transform::Drop | Transform::Keep => json!({}),
+        Transform::Redact | Transform::ReplaceWithInfoType | Transform::DeidentifyText(_) | Transform::Drop | Transform::Keep => json!({}),
     }
 }
 
@@ -293,6 +296,7 @@ pub fn json(plan: &Plan) -> Value {
         "sources": sources,
         "prepare": crate::prepare::text(job),
         "lineage": columns(plan),
+        "recall": plan.columns.iter().any(|column| column.text.is_some()).then(text::recall),
         "keys": keys,
         "quarantine": {"uri": job.quarantine.uri.0, "key": job.quarantine.key},
         "gates": gates(plan),
@@ -392,6 +396,9 @@ pub fn text(plan: &Plan) -> String {
         let uses = if uses.is_empty() { "nothing".to_owned() } else { names(uses) };
         let _ = writeln!(out, "  {} = {from}{tied}", column.name);
         let _ = writeln!(out, "      {} ({rule}), used by {uses}", treatment(plan, column));
+        if let Some(found) = &column.text {
+            text::lines(found, &mut out);
+        }
     }
     if !plan.rows.is_empty() {
         let _ = writeln!(out, "\nwhich rows are there depends on:");

@@ -6,6 +6,7 @@
 use super::distinct::{Distinct, NULL};
 use super::exec::Spec;
 use super::nested::nested;
+use super::text::{TextFault, TextWork};
 use crate::error::{Culprit, Failure, Result};
 use crate::plan::boundary_type;
 use crate::shard::{shard_column, tie_column};
@@ -87,6 +88,8 @@ pub enum Work {
     },
     /// One part of a date or time.
     TimePart(TimePart),
+    /// What is found inside text becomes something else.
+    Text(Box<TextWork>),
 }
 
 /// What tokens are written as.
@@ -104,7 +107,14 @@ impl Work {
         match self {
             Self::Tokens { .. } | Self::ContextHash { .. } => Some(input),
             Self::Shift { context, .. } => Some(*context),
-            Self::Keep | Self::Plain(_) | Self::Constant(_) | Self::Encrypt(_) | Self::FixedSize(_) | Self::Buckets { .. } | Self::TimePart(_) => None,
+            Self::Keep
+            | Self::Plain(_)
+            | Self::Constant(_)
+            | Self::Encrypt(_)
+            | Self::FixedSize(_)
+            | Self::Buckets { .. }
+            | Self::TimePart(_)
+            | Self::Text(_) => None,
         }
     }
 }
@@ -414,6 +424,12 @@ impl Worker {
             Work::Plain(transform) => {
                 let raw = as_text(raw, spec)?;
                 text(raw.len(), raw.nulls(), spec, raw.value_data().len(), |row, bytes| transform.apply(raw.value(row), bytes).map_err(why(spec)))
+            }
+            Work::Text(work) => {
+                let raw = as_text(raw, spec)?;
+                let fault = |_: TextFault| refused(spec, "was found to hold something that has no place in the plan");
+                let taken = work.take(raw.len(), |row| raw.is_valid(row).then(|| raw.value(row))).map_err(fault)?;
+                text(raw.len(), raw.nulls(), spec, raw.value_data().len(), |row, bytes| work.write(&taken, row, raw.value(row), bytes).map_err(fault))
             }
             Work::Constant(value) => text(raw.len(), raw.nulls(), spec, raw.len() * value.len(), |_, bytes| {
                 bytes.extend_from_slice(value.as_bytes());

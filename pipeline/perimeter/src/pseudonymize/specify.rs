@@ -1,5 +1,6 @@
 //! The policy's words as transforms.
 use super::columns::{ColumnSpec, NullWork, Output, Work};
+use super::text::TextWork;
 use crate::error::{Culprit, Failure, Result};
 use crate::keys::Keys;
 use crate::plan::decide::JoinDomain;
@@ -70,6 +71,10 @@ pub(super) fn column(plan: &Plan, column: &PlannedColumn, input: usize, context:
             let semantic_type = decision.semantic_types.first().ok_or_else(refused)?;
             Replace::with_info_type(semantic_type).apply("", &mut text).map_err(|_| refused())?;
             Work::Constant(String::from_utf8(text).map_err(|_| refused())?)
+        }
+        Transform::DeidentifyText(_) => {
+            let text = column.text.as_ref().ok_or_else(refused)?;
+            Work::Text(Box::new(TextWork::new(text, keys)?.ok_or_else(refused)?))
         }
         Transform::Encrypt { key } => {
             let options = EncryptOptions { dataset: plan.contract.job.name.clone(), column: column.name.clone(), run_id: run_id.to_owned() };
@@ -165,7 +170,7 @@ fn text_transform(transform: &Transform, column: &PlannedColumn, domain: &str, k
     })
 }
 
-fn keyless(transform: &Transform) -> Option<TextTransform> {
+pub(super) fn keyless(transform: &Transform) -> Option<TextTransform> {
     Some(match transform {
         Transform::CharacterMask { masking_character, keep_first, keep_last, mask_length } => {
             TextTransform::CharacterMask(CharacterMask::new(*masking_character, *keep_first, *keep_last, *mask_length))
@@ -177,7 +182,7 @@ fn keyless(transform: &Transform) -> Option<TextTransform> {
     })
 }
 
-fn token_encoding(encoding: TokenEncoding) -> Encoding {
+pub(super) fn token_encoding(encoding: TokenEncoding) -> Encoding {
     match encoding {
         TokenEncoding::Hex => Encoding::Hex,
         TokenEncoding::Base64url => Encoding::Base64url,

@@ -18,18 +18,23 @@ use std::fs;
 use tempfile::TempDir;
 
 /// A folder with a contract; its keyring stays the same for all stages made of it.
-struct Files(TempDir);
+pub(super) struct Files(TempDir);
 
 /// A stage, the names of its input columns and of its output columns.
-struct Made {
-    stage: Stage,
+pub(super) struct Made {
+    pub(super) stage: Stage,
     inputs: Vec<String>,
     plan: Plan,
 }
 
 impl Files {
     /// `properties` and `rules` are lines of YAML; the column `n` and its rule are there always.
-    fn new(properties: &[String], rules: &[String]) -> Self {
+    pub(super) fn new(properties: &[String], rules: &[String]) -> Self {
+        Self::with(properties, rules, "")
+    }
+
+    /// The same, with more keys of the policy.
+    pub(super) fn with(properties: &[String], rules: &[String], more: &str) -> Self {
         let folder = TempDir::new().unwrap();
         let lines = |lines: &[String]| lines.iter().map(|line| format!("      - {{{line}}}\n")).collect::<String>();
         let schema = format!(
@@ -39,17 +44,19 @@ impl Files {
         let names = properties.iter().map(|line| line["name: ".len()..].split(',').next().unwrap());
         let header = names.chain(["n\n"]).collect::<Vec<_>>().join(",");
         let policy = format!(
-            "apiVersion: perimeter/v1\nkind: Policy\nmetadata: {{name: test, version: 1, owner: dpo@bank.example, purpose: test, legalBasis: [LGPD-7-IX]}}\nrules:\n{}      - {{name: public, match: {{classification: public}}, transform: keep}}\ngates: {{maxRejectedFraction: 0}}\n",
+            "apiVersion: perimeter/v1\nkind: Policy\nmetadata: {{name: test, version: 1, owner: dpo@bank.example, purpose: test, legalBasis: [LGPD-7-IX]}}\nrules:\n{}      - {{name: public, match: {{classification: public}}, transform: keep}}\ngates: {{maxRejectedFraction: 0}}\n{more}\n",
             lines(rules)
         );
         let job = "apiVersion: perimeter/v1\nkind: Job\nmetadata: {name: test}\npolicy: policy.yaml\nsources:\n  t: {uri: t.csv, format: csv, schema: t.odcs.yaml}\nquarantine: {uri: quarantine/, key: person}\nkeys:\n  person: {provider: local, keyring: person.keyring.json, create: true}\nshape:\n  features: [{name: n, column: n, dtype: int64}]\nsink: {uri: out/, format: arrayRecord, options: \"group_size:1,zstd:3\", encoding: tfExample, shards: 2}\ntable: {uri: table/, format: parquet}\n";
-        for (name, text) in [("t.odcs.yaml", schema.as_str()), ("policy.yaml", &policy), ("job.yaml", job), ("t.csv", &header)] {
+        let nested = properties.iter().any(|property| property.contains("logicalType: array"));
+        let job = if nested { job.replace("t.csv, format: csv", "t.csv, format: json") } else { job.to_owned() };
+        for (name, text) in [("t.odcs.yaml", schema.as_str()), ("policy.yaml", &policy), ("job.yaml", &job), ("t.csv", &header)] {
             fs::write(folder.path().join(name), text).unwrap();
         }
         Self(folder)
     }
 
-    async fn stage(&self, run_id: &str) -> Made {
+    pub(super) async fn stage(&self, run_id: &str) -> Made {
         let contract = perimeter_contract::load(&self.0.path().join("job.yaml"), &BTreeMap::new()).unwrap_or_else(|mistakes| panic!("{}", mistakes.render()));
         let stores = Arc::new(Stores::new(tokio::runtime::Handle::current()));
         let plan = match crate::plan::plan(contract, &stores).await {
@@ -66,37 +73,37 @@ impl Files {
 
 impl Made {
     /// `columns` in any order; `n` counts the rows.
-    fn batch(&self, columns: &[(&str, ArrayRef)]) -> RecordBatch {
+    pub(super) fn batch(&self, columns: &[(&str, ArrayRef)]) -> RecordBatch {
         let rows = columns[0].1.len() as i64;
         let n: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
         let of = |name: &String| columns.iter().find(|(other, _)| other == name).map_or_else(|| Arc::clone(&n), |(_, array)| Arc::clone(array));
         RecordBatch::try_from_iter_with_nullable(self.inputs.iter().map(|name| (name, of(name), true))).unwrap()
     }
 
-    fn workers(self) -> Workers {
+    pub(super) fn workers(self) -> Workers {
         Workers::new(Arc::new(self.stage.spec))
     }
 
-    fn push(self, columns: &[(&str, ArrayRef)]) -> RecordBatch {
+    pub(super) fn push(self, columns: &[(&str, ArrayRef)]) -> RecordBatch {
         let batch = self.batch(columns);
         self.workers().push(&batch).unwrap()
     }
 }
 
-fn texts<'a>(values: impl IntoIterator<Item = Option<&'a str>>) -> ArrayRef {
+pub(super) fn texts<'a>(values: impl IntoIterator<Item = Option<&'a str>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<StringArray>())
 }
 
-fn text<'a>(batch: &'a RecordBatch, name: &str) -> Vec<Option<&'a str>> {
+pub(super) fn text<'a>(batch: &'a RecordBatch, name: &str) -> Vec<Option<&'a str>> {
     batch.column_by_name(name).unwrap().as_string::<i32>().iter().collect()
 }
 
-fn property(name: &str, logical: &str, semantic: &str, domain: Option<&str>) -> String {
+pub(super) fn property(name: &str, logical: &str, semantic: &str, domain: Option<&str>) -> String {
     let domain = domain.map(|domain| format!(", {{property: joinDomain, value: {domain}}}")).unwrap_or_default();
     format!("name: {name}, logicalType: {logical}, customProperties: [{{property: semanticType, value: {semantic}}}{domain}]")
 }
 
-fn rule(name: &str, semantic: &str, rest: &str) -> String {
+pub(super) fn rule(name: &str, semantic: &str, rest: &str) -> String {
     format!("name: {name}, match: {{semanticType: {semantic}}}, {rest}")
 }
 

@@ -1,5 +1,5 @@
 //! `cryptoReplaceFfxFpe`: what can be said before any column is seen.
-use super::{masking_character, not_blank};
+use super::{mask, not_blank};
 use crate::policy::{Alphabet, AlphabetName, Canonicalize, CheckDigit, TokenEncoding, Transform};
 use crate::spanned::{OneOrMany, Spanned};
 use crate::typed::policy::Fallback;
@@ -111,12 +111,7 @@ fn fallback(fallback: Fallback, key: Option<&str>, canonicalize: Option<&[Canoni
     Some(match fallback {
         Fallback::CryptoHash(f) => Transform::CryptoHash { key: key?, canonicalize: canonicalize?, encoding: TokenEncoding::Hex, bytes: f.bytes.unwrap_or(32) },
         Fallback::CryptoDeterministic(_) => Transform::CryptoDeterministic { key: key?, canonicalize: canonicalize? },
-        Fallback::CharacterMask(f) => Transform::CharacterMask {
-            masking_character: masking_character(f.masking_character, report)?,
-            keep_first: f.keep_first.unwrap_or(0),
-            keep_last: f.keep_last.unwrap_or(0),
-            mask_length: f.mask_length,
-        },
+        Fallback::CharacterMask(f) => mask(f.masking_character, f.keep_first, f.keep_last, f.mask_length, report)?,
         Fallback::Redact(_) => Transform::Redact,
         Fallback::Replace(f) => Transform::Replace { new_value: not_blank(f.new_value?, "newValue", report)? },
     })
