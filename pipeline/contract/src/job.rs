@@ -254,7 +254,7 @@ pub struct Shape {
     pub features: Vec<Feature>,
     /// Ascending; empty without `sequence`.
     pub buckets: Vec<u32>,
-    /// What happens to sequences longer than the largest bucket (only `split` in this version).
+    /// What happens to sequences longer than the largest bucket.
     pub overflow: Overflow,
     /// Where the shape stands.
     pub span: Span,
@@ -274,8 +274,26 @@ pub struct Sequence {
 /// `shape.overflow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// Cut into chunks of the largest bucket; the last one is shorter.
-    Split,
+    /// Cut into chunks of the largest bucket; the last one may be shorter.
+    Split {
+        /// Events that two neighbouring chunks share (bucket less `stride`); 0 unless the job says otherwise.
+        overlap: u32,
+    },
+    /// One chunk of the largest bucket.
+    Truncate(Side),
+    /// The sequence is left out, and counted.
+    Reject,
+}
+
+/// `overflow.side`: the end at which a longer sequence is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Side {
+    /// The oldest events go, the newest stay.
+    Left,
+    /// The newest events go, the oldest stay.
+    #[default]
+    Right,
 }
 
 /// One feature.
@@ -305,8 +323,25 @@ pub enum Dtype {
     Float32,
     /// Signed 64 bit.
     Int64,
+    /// Signed 32 bit.
+    Int32,
+    /// The upper half of a binary32, rounded to the nearest, ties to even.
+    Bfloat16,
+    /// IEEE 754 binary16, rounded to the nearest, ties to even.
+    Float16,
+    /// Unsigned 8 bit.
+    Uint8,
+    /// 0 or 1.
+    Bool,
     /// UTF-8 text of a row or of an entity (never padded): not allowed inside sequences except for the entity itself.
     Bytes,
+}
+
+impl Dtype {
+    /// Whether it holds fractions.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::Float32 | Self::Bfloat16 | Self::Float16)
+    }
 }
 
 /// `scale`.
@@ -316,7 +351,7 @@ pub enum Scale {
     /// As it is.
     #[default]
     None,
-    /// ln(1 + x) in float64, rounded to float32.
+    /// ln(1 + x) in float64, rounded to the dtype.
     Log1p,
 }
 
@@ -336,7 +371,11 @@ pub enum Encode {
 pub struct Sink {
     /// A folder or prefix; versions go below it.
     pub uri: Uri,
-    /// The official option string, e.g. `group_size:1,zstd:3` (validated by the `array_record` crate later).
+    /// The container of the records.
+    pub format: SinkFormat,
+    /// What a record is.
+    pub encoding: RecordEncoding,
+    /// The official option string, e.g. `group_size:1,zstd:3` (validated by the `array_record` crate later); of ArrayRecord.
     pub options: String,
     /// `shards`; absent: from the input's bytes.
     pub shards: Option<u32>,
@@ -344,6 +383,28 @@ pub struct Sink {
     pub sse_kms: Option<String>,
     /// Where it stands.
     pub span: Span,
+}
+
+/// `sink.format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SinkFormat {
+    /// Google's ArrayRecord: random access.
+    #[default]
+    ArrayRecord,
+    /// TensorFlow's TFRecord: in order only, uncompressed.
+    TfRecord,
+}
+
+/// `sink.encoding`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RecordEncoding {
+    /// One `tf.train.Example` per record.
+    #[default]
+    TfExample,
+    /// The raw little-endian static tensors, one after the other, in the order of `shapes.json`.
+    Tensor,
 }
 
 /// `table`: the pseudonymized rows as Parquet.

@@ -7,8 +7,20 @@ use std::sync::LazyLock;
 
 static DETECTOR: LazyLock<Detector> = LazyLock::new(|| {
     let custom = vec![
-        CustomDetector { name: "CODE".into(), matcher: Matcher::Regex(r"é.|\d{3}".into()), check_digit: None, likelihood: Likelihood::Possible, context: Vec::new() },
-        CustomDetector { name: "WORD".into(), matcher: Matcher::Dictionary(vec!["ção".into(), "a".into()]), check_digit: None, likelihood: Likelihood::Possible, context: vec!["x".into()] },
+        CustomDetector {
+            name: "CODE".into(),
+            matcher: Matcher::Regex(r"é.|\d{3}".into()),
+            check_digit: None,
+            likelihood: Likelihood::Possible,
+            context: Vec::new(),
+        },
+        CustomDetector {
+            name: "WORD".into(),
+            matcher: Matcher::Dictionary(vec!["ção".into(), "a".into()]),
+            check_digit: None,
+            likelihood: Likelihood::Possible,
+            context: vec!["x".into()],
+        },
     ];
     Detector::new(&DetectorOptions { custom, min_likelihood: Likelihood::VeryUnlikely, ..DetectorOptions::default() }).unwrap()
 });
@@ -16,11 +28,52 @@ static DETECTOR: LazyLock<Detector> = LazyLock::new(|| {
 /// Pieces of which texts are made that come near to what detectors look for.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
-        Just("390.533.447-05"), Just("39053344705"), Just("12.ABC.345/01DE-35"), Just("4111 1111 1111 1111"), Just("DE89 3704 0044 0532 0130 00"),
-        Just("foo@bar.com"), Just("http://"), Just("www."), Just("::"), Just("1.2.3.4"), Just("2001:db8::1"), Just("João"), Just("Joa\u{303}o"), Just("da"), Just("Silva"),
-        Just("Rua"), Just("Street"), Just("123"), Just("("), Just(")"), Just("+55"), Just("11"), Just("98765-4321"), Just("x12"), Just("@"), Just("."), Just("-"), Just(" "),
-        Just("\n"), Just("é"), Just("７"), Just("٣"), Just("\u{301}"), Just("\u{200d}"), Just("🤨"), Just("cpf"), Just("card"), Just("12/03/1990"), Just("May"), Just("º"), Just("nº"),
-        Just("9deb20fe-a6e0-455c-81ea-288b009e4f6d"), Just("00:1A:2B:3C:4D:5E"), Just("İ"), Just("ß"), Just("\u{0}"),
+        Just("390.533.447-05"),
+        Just("39053344705"),
+        Just("12.ABC.345/01DE-35"),
+        Just("4111 1111 1111 1111"),
+        Just("DE89 3704 0044 0532 0130 00"),
+        Just("foo@bar.com"),
+        Just("http://"),
+        Just("www."),
+        Just("::"),
+        Just("1.2.3.4"),
+        Just("2001:db8::1"),
+        Just("João"),
+        Just("Joa\u{303}o"),
+        Just("da"),
+        Just("Silva"),
+        Just("Rua"),
+        Just("Street"),
+        Just("123"),
+        Just("("),
+        Just(")"),
+        Just("+55"),
+        Just("11"),
+        Just("98765-4321"),
+        Just("x12"),
+        Just("@"),
+        Just("."),
+        Just("-"),
+        Just(" "),
+        Just("\n"),
+        Just("é"),
+        Just("７"),
+        Just("٣"),
+        Just("\u{301}"),
+        Just("\u{200d}"),
+        Just("🤨"),
+        Just("cpf"),
+        Just("card"),
+        Just("12/03/1990"),
+        Just("May"),
+        Just("º"),
+        Just("nº"),
+        Just("9deb20fe-a6e0-455c-81ea-288b009e4f6d"),
+        Just("00:1A:2B:3C:4D:5E"),
+        Just("İ"),
+        Just("ß"),
+        Just("\u{0}"),
     ]
     .prop_map(str::to_owned);
     prop::collection::vec(prop_oneof![4 => piece, 1 => "\\PC{0,3}".prop_map(|text: String| text)], 0..14).prop_map(|pieces| pieces.concat())

@@ -7,6 +7,7 @@ pub mod decide;
 pub mod explain;
 pub mod format;
 pub mod lineage;
+mod shape;
 #[cfg(test)]
 mod tests;
 

@@ -169,7 +169,7 @@ async fn seal_closed(
     let total_shards = plan.shards;
     let sealed = spawn_blocking(move || {
         let table = table.as_deref().map(|table| (table, closed.parts));
-        seal::seal(facts, &closed.layout, total_shards, &sink, closed.shards, table)
+        seal::seal(facts, &closed.layout, closed.conserved(), total_shards, &sink, closed.shards, table)
     });
     let sealed = sealed.await.map_err(|_| stopped())??;
     progress.enter(Stage::Done);

@@ -9,8 +9,8 @@ mod verify;
 
 pub use inspect::{FeatureSummary, Inspection, inspect};
 pub use manifest::{
-    API_VERSION, ContractFiles, Egress, Feature, Gate, Input, KeyVersion, MANIFEST_FILE, Manifest, PolicyFile, RowCounts, Run, SHAPES_FILE, Shapes, Shard,
-    ShardFormat, SideFile, Split, SplitShape, TableFiles, TablePart, Verdict,
+    API_VERSION, Conserved, ContractFiles, Egress, Feature, Gate, Input, KeyVersion, MANIFEST_FILE, Manifest, PolicyFile, RowCounts, Run, SHAPES_FILE, Shapes, Shard,
+    ShardFormat, SideFile, Split, SplitShape, TableFiles, TablePart, Unit, Verdict,
 };
 pub use verify::{Finding, Report, verify};
 
@@ -71,7 +71,8 @@ impl Sealed {
     }
 }
 
-/// Publishes a version: exactly `total_shards` shards per bucket, each re-read and equal to its proof, holding all of `facts.rows.written` together.
+/// Publishes a version: exactly `total_shards` shards per bucket, each re-read and equal to its proof, holding all of `facts.rows.written` together, or as
+/// many of them as `conservation` explains.
 ///
 /// Blocks; shards are re-read in parallel on rayon's pool.
 ///
@@ -80,6 +81,7 @@ impl Sealed {
 pub fn seal(
     facts: Facts,
     layout: &Layout,
+    conservation: Option<Conserved>,
     total_shards: u32,
     sink: &ShardSink,
     mut shards: Vec<ClosedShard>,
@@ -93,13 +95,14 @@ pub fn seal(
         return Err(Failure::new(Culprit::Data, "shard-count", message).help("this is a bug: report it").into());
     }
     let features: BTreeMap<Option<u32>, Vec<Feature>> = buckets.iter().map(|&bucket| (bucket, features(layout, bucket))).collect();
-    let recounts = shards.par_iter().map(|shard| reread(sink, shard, &features[&shard.bucket()])).collect::<Result<Vec<Recount>>>()?;
+    let format = ShardFormat { container: sink.format(), options: sink.options().to_owned(), encoding: sink.encoding() };
+    let recounts = shards.par_iter().map(|shard| reread(sink, &format, shard, &features[&shard.bucket()])).collect::<Result<Vec<Recount>>>()?;
 
     let splits: Vec<Split> = buckets
         .iter()
         .map(|&bucket| {
             let mine = || shards.iter().zip(&recounts).filter(|(shard, _)| shard.bucket() == bucket).map(|(_, recount)| recount);
-            let records = || mine().map(|recount| recount.sound.records);
+            let records = || mine().map(|recount| recount.records);
             Split {
                 name: SPLIT.to_owned(),
                 bucket,
@@ -112,13 +115,13 @@ pub fn seal(
         })
         .collect();
     let events: u64 = splits.iter().map(|split| split.events).sum();
-    if events != facts.rows.written {
+    if !conservation.map_or(events == facts.rows.written, |account| account.explains(facts.rows.written, events)) {
         let message = format!("{} rows went into the shards, {events} were found in them", facts.rows.written);
         return Err(Failure::new(Culprit::Data, "rows-lost", message).help("this is a bug: report it").into());
     }
     let table_files = table.as_ref().map(|(sink, parts)| table_files(sink, parts, total_shards, facts.rows.written)).transpose()?;
 
-    let shapes = json(&Shapes::of(&splits))?;
+    let shapes = json(&Shapes::of(format.encoding, &splits))?;
     let mut gates = facts.gates;
     let figures = [("rowsWritten", facts.rows.written), ("eventsInShards", events), ("shards", shards.len() as u64)];
     let figures = figures.map(|(name, figure)| (name.to_owned(), figure.into())).into();
@@ -134,7 +137,8 @@ pub fn seal(
         inputs: facts.inputs,
         rows: facts.rows,
         rejections: facts.rejections,
-        format: ShardFormat { container: "arrayRecord".to_owned(), options: sink.options().to_owned(), encoding: "tfExample".to_owned() },
+        format,
+        conservation,
         splits,
         egress: Egress { bytes: shards.iter().map(|shard| shard.proof().bytes()).sum(), usd: None },
         shards: shards.iter().map(entry).collect(),
@@ -181,19 +185,19 @@ fn crc32c_text(crc32c: u32) -> String {
     STANDARD.encode(crc32c.to_be_bytes())
 }
 
-fn reread(sink: &ShardSink, shard: &ClosedShard, features: &[Feature]) -> Result<Recount> {
+fn reread(sink: &ShardSink, format: &ShardFormat, shard: &ClosedShard, features: &[Feature]) -> Result<Recount> {
     let file = sink.folder().open(shard.path())?;
     let changed = |what: &str| -> Error {
         Failure::new(Culprit::Data, "shard-changed", format!("`{}` is not what was written: {what}", shard.path()))
             .help("disk, store or another process changed it: run again elsewhere")
             .into()
     };
-    let recount = recount(&file, shard.bucket(), features).map_err(|wrong| match wrong {
+    let recount = recount(&file, format, shard.bucket(), features).map_err(|wrong| match wrong {
         Wrong::Damaged(what) => changed(&what),
         Wrong::Unreadable(error) => crate::shard::io_failure("read", std::path::Path::new(shard.path()), error),
         Wrong::Shape(record) => changed(&format!("record {record} has another shape")),
     })?;
-    let (sound, proof) = (&recount.sound, shard.proof());
+    let (sound, proof) = (&recount, shard.proof());
     if (sound.records, sound.bytes, sound.crc32c, sound.sha256) != (proof.records(), proof.bytes(), proof.crc32c(), proof.sha256()) {
         return Err(changed("its checksums differ"));
     }

@@ -1,6 +1,6 @@
 //! Job files as typed.
-use crate::job::{Dtype, Encode, Scale};
-use crate::spanned::{Entries, Exact, OneOrMany, Spanned};
+use crate::job::{Dtype, Encode, RecordEncoding, Scale, Side, SinkFormat};
+use crate::spanned::{Entries, Exact, OneOrMany, ShortOr, Spanned};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -379,7 +379,7 @@ pub(crate) struct Shape {
     /// Lengths that sequences are padded to, ascending.
     pub(crate) buckets: Option<Spanned<Buckets>>,
     /// What happens to sequences longer than the largest bucket.
-    pub(crate) overflow: Option<Spanned<Overflow>>,
+    pub(crate) overflow: Option<Spanned<ShortOr<OverflowMode, Overflow>>>,
 }
 
 /// How examples are laid out.
@@ -419,29 +419,13 @@ pub(crate) struct Feature {
     pub(crate) column: Option<Spanned<String>>,
     /// The type of its elements.
     #[schemars(required)]
-    pub(crate) dtype: Option<Spanned<DtypeName>>,
+    pub(crate) dtype: Option<Spanned<Dtype>>,
     /// A fixed function of the value.
     pub(crate) scale: Option<Spanned<Scale>>,
     /// What of the value is taken.
     pub(crate) encode: Option<Spanned<Encode>>,
     /// What null becomes; without it a null rejects the row.
     pub(crate) missing: Option<Spanned<Number>>,
-}
-
-/// The type of a feature's elements.
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct DtypeName(pub(crate) Dtype);
-
-impl JsonSchema for DtypeName {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Dtype".into()
-    }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let mut schema = Dtype::json_schema(generator);
-        schema.insert("x-not-available".to_owned(), serde_json::json!({"bfloat16": "dtype-not-available", "int32": "dtype-not-available"}));
-        schema
-    }
 }
 
 /// A number as written.
@@ -479,12 +463,32 @@ impl JsonSchema for Buckets {
 pub(crate) const MAX_BUCKET: u32 = 1 << 20;
 
 /// What happens to sequences longer than the largest bucket.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-not-available" = {"truncate": "overflow-not-available", "reject": "overflow-not-available"}))]
-pub(crate) enum Overflow {
-    /// Cut into chunks of the largest bucket; the last one is shorter.
+pub(crate) enum OverflowMode {
+    /// Cut into chunks of the largest bucket; the last one may be shorter.
     Split,
+    /// Cut to one chunk of the largest bucket.
+    Truncate,
+    /// Leave the sequence out, and count it.
+    Reject,
+}
+
+/// What happens to sequences longer than the largest bucket, with its options.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Overflow {
+    /// `split`, `truncate` or `reject`.
+    #[schemars(required)]
+    pub(crate) mode: Option<Spanned<OverflowMode>>,
+    /// `split`: events between the starts of two neighbouring chunks; the largest bucket by default.
+    #[schemars(range(min = 1, max = MAX_BUCKET))]
+    pub(crate) stride: Option<Spanned<u32>>,
+    /// `split`: events that two neighbouring chunks share, in place of `stride`; 0 by default.
+    #[schemars(range(min = 0, max = MAX_BUCKET))]
+    pub(crate) overlap: Option<Spanned<u32>>,
+    /// `truncate`: the end at which events go, `right` (the newest) by default.
+    pub(crate) side: Option<Spanned<Side>>,
 }
 
 /// Where the shards go.
@@ -495,37 +499,17 @@ pub(crate) struct Sink {
     /// A folder relative to this file, or `s3://…`; versions go below it.
     #[schemars(required)]
     pub(crate) uri: Option<Spanned<String>>,
-    /// The file format.
-    #[allow(dead_code, reason = "there is one value")]
+    /// The file format; `arrayRecord` by default.
     pub(crate) format: Option<Spanned<SinkFormat>>,
     /// ArrayRecord's option string; `group_size:1,zstd:3` by default.
     pub(crate) options: Option<Spanned<String>>,
-    /// How an example is written.
-    #[allow(dead_code, reason = "there is one value")]
-    pub(crate) encoding: Option<Spanned<Encoding>>,
+    /// How an example is written; `tfExample` by default.
+    pub(crate) encoding: Option<Spanned<RecordEncoding>>,
     /// The number of shards; from the input's bytes by default.
     #[schemars(range(min = 1, max = 65536))]
     pub(crate) shards: Option<u32>,
     /// The KMS key that S3 encrypts with.
     pub(crate) sse_kms: Option<Spanned<String>>,
-}
-
-/// The file format of shards.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("x-not-available" = {"tfRecord": "sink-format-not-available"}))]
-pub(crate) enum SinkFormat {
-    /// Google's ArrayRecord.
-    ArrayRecord,
-}
-
-/// How an example is written.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("x-not-available" = {"tensor": "encoding-not-available"}))]
-pub(crate) enum Encoding {
-    /// One `tf.train.Example` per record.
-    TfExample,
 }
 
 /// The pseudonymized rows as a table.

@@ -174,7 +174,10 @@ impl Pass<'_> {
                 Verdict::Invalid => (Unlikely, Check::Failed),
             };
             if verdict == Verdict::Invalid
-                && matches!(info_type, InfoType::UsSsn | InfoType::UsItin | InfoType::Aba | InfoType::SePersonnummer | InfoType::BrCep | InfoType::ChAhv | InfoType::BrPis)
+                && matches!(
+                    info_type,
+                    InfoType::UsSsn | InfoType::UsItin | InfoType::Aba | InfoType::SePersonnummer | InfoType::BrCep | InfoType::ChAhv | InfoType::BrPis
+                )
             {
                 continue;
             }
@@ -249,7 +252,8 @@ impl Pass<'_> {
             matches!(&word[..], "in" | "during" | "since" | "until" | "year" | "em" | "desde" | "ano" | "en" | "año" | "seit" | "jahr" | "im")
         });
         // `in 2000 rows` counts something; a year ends its clause or has a small word behind it.
-        let counts = self.tokens.get(index + 1).is_some_and(|next| next.start == token.end + 1 && self.bytes[token.end] == b' ' && next.lower && next.len() > 5);
+        let counts =
+            self.tokens.get(index + 1).is_some_and(|next| next.start == token.end + 1 && self.bytes[token.end] == b' ' && next.lower && next.len() > 5);
         // A street follows a house number.
         let street = self.tokens.get(index + 1).is_some_and(|next| next.start == token.end + 1 && next.capital);
         if year && !counts && !street {

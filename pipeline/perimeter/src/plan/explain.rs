@@ -5,7 +5,8 @@ use super::{Plan, PlannedColumn};
 use crate::check::metric::wanted;
 use crate::read::Part;
 use datafusion::arrow::datatypes::DataType;
-use perimeter_contract::job::{Overflow, Provider};
+use super::shape;
+use perimeter_contract::job::{Provider, SinkFormat};
 use perimeter_contract::policy::{Alphabet, BucketRange, Invalid, Nulls, TokenEncoding, Transform};
 use perimeter_contract::schema::{Decimal, Metric, MetricUnit, Schema, SetCheck};
 use perimeter_pseudonym::transform::collision_odds;
@@ -299,10 +300,10 @@ pub fn json(plan: &Plan) -> Value {
         "shape": {
             "sequence": shape.sequence.as_ref().map(|sequence| json!({"by": sequence.by, "orderBy": sequence.order_by})),
             "buckets": shape.buckets,
-            "overflow": match shape.overflow { Overflow::Split => "split" },
+            "overflow": shape::overflow(shape.overflow),
             "features": features,
         },
-        "sink": {"uri": job.sink.uri.0, "options": job.sink.options, "shards": plan.shards},
+        "sink": {"uri": job.sink.uri.0, "format": job.sink.format, "encoding": job.sink.encoding, "options": job.sink.options, "shards": plan.shards},
         "table": job.table.as_ref().map(|table| &table.uri.0),
     })
 }
@@ -374,8 +375,8 @@ pub fn text(plan: &Plan) -> String {
         "\nrejected  at most {} of the rows, else nothing is published; they go encrypted to {}",
         plan.contract.policy.gates.max_rejected_fraction, job.quarantine.uri.0
     );
-    let buckets = if job.shape.buckets.is_empty() { "one example per row".to_owned() } else { format!("sequences in buckets {:?}", job.shape.buckets) };
-    let _ = writeln!(out, "shape     {buckets}, {} shard(s), {}", plan.shards, job.sink.options);
+    let options = if job.sink.format == SinkFormat::ArrayRecord { &job.sink.options } else { "TFRecord" };
+    let _ = writeln!(out, "shape     {}, {} shard(s), {options}", shape::words(job), plan.shards);
     let _ = writeln!(out, "sink      {}", job.sink.uri.0);
     if let Some(table) = &job.table {
         let _ = writeln!(out, "table     {}", table.uri.0);

@@ -1,6 +1,8 @@
 //! `manifest.json` and `shapes.json`: what a sealed version says about itself.
 use crate::error::{Culprit, Failure, Result};
-use perimeter_contract::job::Dtype;
+use crate::shape::overflow::Conservation;
+use crate::shape::pack::Packed;
+use perimeter_contract::job::{Dtype, RecordEncoding, SinkFormat};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -35,8 +37,46 @@ pub struct Manifest {
     pub rows: RowCounts,
     /// Rows that broke each rule; a row that broke several counts under each.
     pub rejections: BTreeMap<String, u64>,
-    /// How the shards are written.
+    /// Where the elements along the bucketed axis went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Conserved {
+    /// What an element is.
+    pub unit: Unit,
+    /// What became of them: `elementsIn` = `kept` + `truncated` + `rejected`, and the shards hold `kept` + `duplicated`.
+    pub elements: Conservation,
+    /// How examples were packed into windows.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub packing: Option<Packed>,
+}
+
+/// What lies along the bucketed axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Unit {
+    /// Events of sequences: each is a row.
+    Events,
+    /// Tokens of texts: each text is a row.
+    Tokens,
+}
+
+impl Conserved {
+    /// Whether no element is unaccounted for, given the rows that came and the elements that were found in the shards.
+    pub fn explains(&self, rows: u64, found: u64) -> bool {
+        let came = match self.unit {
+            Unit::Events => self.elements.elements_in,
+            Unit::Tokens => self.elements.examples_in,
+        };
+        let packed = self.packing.is_none_or(|packing| packing.elements == self.elements.elements_out());
+        self.elements.balances() && came == rows && self.elements.elements_out() == found && packed
+    }
+}
+
+/// How the shards are written.
     pub format: ShardFormat,
+    /// Where the elements along the bucketed axis went; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub conservation: Option<Conserved>,
     /// Per split and bucket: records and features.
     pub splits: Vec<Split>,
     /// Every shard.
@@ -154,12 +194,12 @@ pub struct RowCounts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShardFormat {
-    /// `arrayRecord`.
-    pub container: String,
-    /// Its option string.
+    /// The file format.
+    pub container: SinkFormat,
+    /// ArrayRecord's option string; empty for other formats.
     pub options: String,
-    /// `tfExample`.
-    pub encoding: String,
+    /// What a record is.
+    pub encoding: RecordEncoding,
 }
 
 /// One split in one bucket.
@@ -293,8 +333,8 @@ pub struct Shapes {
     pub api_version: String,
     /// `Shapes`.
     pub kind: String,
-    /// `tfExample`.
-    pub encoding: String,
+    /// What a record is.
+    pub encoding: RecordEncoding,
     /// One per split and bucket.
     pub splits: Vec<SplitShape>,
 }
@@ -316,12 +356,12 @@ pub struct SplitShape {
 
 impl Shapes {
     /// What a manifest's splits say about shapes.
-    pub fn of(splits: &[Split]) -> Self {
+    pub fn of(encoding: RecordEncoding, splits: &[Split]) -> Self {
         let splits = splits
             .iter()
             .map(|split| SplitShape { name: split.name.clone(), bucket: split.bucket, records: split.records, features: split.features.clone() })
             .collect();
-        Self { api_version: API_VERSION.to_owned(), kind: "Shapes".to_owned(), encoding: "tfExample".to_owned(), splits }
+        Self { api_version: API_VERSION.to_owned(), kind: "Shapes".to_owned(), encoding, splits }
     }
 }
 

@@ -1,8 +1,9 @@
 //! A batch's numeric columns as the numbers of an Example: a column at a time, into buffers that are used again.
+use super::dtype::Dtype;
 use super::layout::{Number, Out, Source, narrow};
 use super::runs::Run;
 use crate::error::{Culprit, Failure, Result};
-use crate::shard::plain;
+use crate::shard::{self, plain};
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
@@ -14,16 +15,19 @@ use perimeter_contract::job::{Encode, Scale};
 
 /// The values of one feature.
 #[derive(Debug)]
-pub(super) enum Values {
+pub(crate) enum Values {
     Floats(Vec<f32>),
     Ints(Vec<i64>),
+    /// Elements of two little-endian bytes.
+    Halves(Vec<u8>),
 }
 
 impl Values {
-    pub(super) fn of(number: &Number) -> Self {
+    pub(crate) fn of(number: &Number) -> Self {
         match number.out {
-            Out::Float32 { .. } => Self::Floats(Vec::new()),
-            Out::Int64 { .. } => Self::Ints(Vec::new()),
+            Out::Float { dtype: Dtype::Float32, .. } => Self::Floats(Vec::new()),
+            Out::Float { .. } => Self::Halves(Vec::new()),
+            Out::Int { .. } => Self::Ints(Vec::new()),
         }
     }
 
@@ -31,6 +35,25 @@ impl Values {
         match self {
             Self::Floats(values) => values.clear(),
             Self::Ints(values) => values.clear(),
+            Self::Halves(values) => values.clear(),
+        }
+    }
+
+    /// A range, as a record takes it.
+    pub(super) fn slice(&self, start: usize, end: usize) -> shard::Values<'_> {
+        match self {
+            Self::Floats(values) => shard::Values::Floats(&values[start..end]),
+            Self::Ints(values) => shard::Values::Ints(&values[start..end]),
+            Self::Halves(values) => shard::Values::Halves(&values[2 * start..2 * end]),
+        }
+    }
+
+    /// Drops the first so many values.
+    pub(super) fn forget(&mut self, values: usize) {
+        match self {
+            Self::Floats(held) => drop(held.drain(..values)),
+            Self::Ints(held) => drop(held.drain(..values)),
+            Self::Halves(held) => drop(held.drain(..2 * values)),
         }
     }
 
@@ -39,6 +62,7 @@ impl Values {
         match (self, other) {
             (Self::Floats(values), Self::Floats(other)) => values.extend_from_slice(&other[start..end]),
             (Self::Ints(values), Self::Ints(other)) => values.extend_from_slice(&other[start..end]),
+            (Self::Halves(values), Self::Halves(other)) => values.extend_from_slice(&other[2 * start..2 * end]),
             _ => debug_assert!(false, "one feature, one type"),
         }
     }
@@ -71,7 +95,7 @@ impl Converter {
         out.clear();
         let column = plain(column)?;
         let mut nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
-        let missing = matches!(self.number.out, Out::Float32 { missing: Some(_) } | Out::Int64 { missing: Some(_) });
+        let missing = matches!(self.number.out, Out::Float { missing: Some(_), .. } | Out::Int { missing: Some(_), .. });
         if nulls.is_some() && !missing {
             return Err(self
                 .fault("missing-feature", "a value is null, and the feature has no `missing`")
@@ -93,40 +117,75 @@ impl Converter {
             }
         }
         match (out, self.number.out) {
-            (Values::Ints(out), Out::Int64 { missing }) => {
+            (Values::Ints(out), Out::Int { dtype, missing }) => {
+                if !self.ints.iter().all(|&value| dtype.holds(value)) {
+                    let what = format!("a value is no {}", dtype.name());
+                    return Err(self.fault("out-of-range", &what).help("bound the column, or choose a wider dtype").into());
+                }
                 out.extend_from_slice(&self.ints);
                 fill(out, nulls.take().as_ref(), missing);
             }
-            (Values::Floats(out), Out::Float32 { missing }) => {
+            (Values::Halves(out), Out::Float { dtype, missing }) => {
+                let converted = match (raw, self.number.scale) {
+                    (Raw::Ints, Scale::None) => dtype.append_ints(&self.ints, out),
+                    (Raw::Floats, Scale::None) => dtype.append_doubles(&self.floats, out),
+                    (raw, Scale::Log1p) => {
+                        self.log1p(&raw)?;
+                        dtype.append_doubles(&self.floats, out)
+                    }
+                };
+                if converted.is_err() || self.floats.iter().any(|value| !value.is_finite()) {
+                    return Err(self.not_finite(dtype));
+                }
+                if let (Some(nulls), Some(missing)) = (nulls.take(), missing) {
+                    let mut element = Vec::with_capacity(2);
+                    dtype.append_doubles(&[missing], &mut element).map_err(|_| self.not_finite(dtype))?;
+                    for row in (0..nulls.len()).filter(|&row| nulls.is_null(row)) {
+                        out[2 * row..2 * row + 2].copy_from_slice(&element);
+                    }
+                }
+            }
+            (Values::Floats(out), Out::Float { dtype, missing }) => {
                 match (raw, self.number.scale) {
                     // Straight to float32: going through float64 would round twice.
                     #[expect(clippy::cast_precision_loss, reason = "rounding to float32 is what the feature asks for")]
                     (Raw::Ints, Scale::None) => out.extend(self.ints.iter().map(|&value| value as f32)),
                     (Raw::Floats, Scale::None) => out.extend(self.floats.iter().map(|&value| narrow(value))),
                     (raw, Scale::Log1p) => {
-                        if matches!(raw, Raw::Ints) {
-                            self.floats.clear();
-                            #[expect(clippy::cast_precision_loss, reason = "a logarithm is rounded anyway")]
-                            self.floats.extend(self.ints.iter().map(|&value| value as f64));
-                        }
-                        if self.floats.iter().any(|&value| value <= -1.0) {
-                            return Err(self
-                                .fault("log1p-domain", "a value of -1 or less has no `log1p`")
-                                .help("bound the column with `minimum`, or shift it in `prepare`")
-                                .into());
-                        }
-                        // Not the C library's: that one picks its code by the processor, and its last bits with it.
-                        out.extend(self.floats.iter().map(|&value| narrow(libm::log1p(value))));
+                        self.log1p(&raw)?;
+                        out.extend(self.floats.iter().map(|&value| narrow(value)));
                     }
                 }
                 if !out.iter().all(|value| value.is_finite()) {
-                    return Err(self.fault("not-finite", "a value is not finite as float32").help("bound the column with `minimum` and `maximum`").into());
+                    return Err(self.not_finite(dtype));
                 }
-                fill(out, nulls.take().as_ref(), missing);
+                fill(out, nulls.take().as_ref(), missing.map(narrow));
             }
             _ => debug_assert!(false, "one feature, one type"),
         }
         Ok(())
+    }
+
+    /// Logarithms in place of what was read, in `self.floats`.
+    fn log1p(&mut self, raw: &Raw) -> Result<()> {
+        if matches!(raw, Raw::Ints) {
+            self.floats.clear();
+            #[expect(clippy::cast_precision_loss, reason = "a logarithm is rounded anyway")]
+            self.floats.extend(self.ints.iter().map(|&value| value as f64));
+        }
+        if self.floats.iter().any(|&value| value <= -1.0) {
+            return Err(self
+                .fault("log1p-domain", "a value of -1 or less has no `log1p`")
+                .help("bound the column with `minimum`, or shift it in `prepare`")
+                .into());
+        }
+        // Not the C library's: that one picks its code by the processor, and its last bits with it.
+        self.floats.iter_mut().for_each(|value| *value = libm::log1p(*value));
+        Ok(())
+    }
+
+    fn not_finite(&self, dtype: Dtype) -> crate::error::Error {
+        self.fault("not-finite", &format!("a value is not finite as {}", dtype.name())).help("bound the column with `minimum` and `maximum`").into()
     }
 
     /// A mistake of the data, without the value that made it.
@@ -162,7 +221,7 @@ impl Converter {
             }
             Source::Decimal { scale } => {
                 let decimals = column.as_primitive_opt::<Decimal128Type>().ok_or_else(|| self.surprise(column))?.values();
-                if matches!(self.number.out, Out::Int64 { .. }) {
+                if matches!(self.number.out, Out::Int { .. }) {
                     for (row, &value) in decimals.iter().enumerate() {
                         let null = nulls.is_some_and(|nulls| nulls.is_null(row));
                         let value = if null {

@@ -6,7 +6,7 @@ use crate::shard::{ShardSink, TableSink, shard_of};
 use crate::store::Stores;
 use arrow::array::{ArrayRef, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
 use perimeter_contract::Span;
-use perimeter_contract::job::{Dtype, Encode, Feature, Overflow, Scale, Sequence, Shape, Sink, Table, Uri};
+use perimeter_contract::job::{Dtype, Encode, Feature, Overflow, RecordEncoding, Scale, Sequence, Shape, Sink, SinkFormat, Table, Uri};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -76,7 +76,7 @@ pub(crate) fn shape(buckets: &[u32]) -> Shape {
             feature("account", "account", Dtype::Bytes),
         ],
         buckets: buckets.to_vec(),
-        overflow: Overflow::Split,
+        overflow: Overflow::Split { overlap: 0 },
         span: Span::default(),
     }
 }
@@ -87,7 +87,7 @@ pub(crate) fn stores() -> Stores {
 }
 
 pub(crate) fn sink_at(folder: &Path) -> Sink {
-    Sink { uri: Uri(folder.display().to_string()), options: "group_size:1,zstd:3".to_owned(), shards: None, sse_kms: None, span: Span::default() }
+    Sink { uri: Uri(folder.display().to_string()), format: SinkFormat::ArrayRecord, encoding: RecordEncoding::TfExample, options: "group_size:1,zstd:3".to_owned(), shards: None, sse_kms: None, span: Span::default() }
 }
 
 pub(crate) struct Emission {
@@ -125,7 +125,7 @@ pub(crate) fn emit_to(
     for partition in 0..partitions {
         let own: Vec<u32> = (0..total_shards).filter(|shard| shard % partitions == partition).collect();
         let mine: Vec<Event> = events.iter().filter(|event| own.contains(&event.shard)).cloned().collect();
-        let mut emitter = Emitter::new(Arc::clone(&layout), Arc::clone(&sink), Some(Arc::clone(&table)), own, total_shards);
+        let mut emitter = Emitter::new(Arc::clone(&layout), Arc::clone(&sink), Some(Arc::clone(&table)), own, total_shards)?;
         let mut ends: Vec<usize> = cuts.iter().map(|&cut| cut.min(mine.len())).chain([mine.len()]).collect();
         ends.sort_unstable();
         let mut start = 0;

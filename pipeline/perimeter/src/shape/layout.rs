@@ -1,9 +1,14 @@
 //! What every Example of a job looks like, settled before the first row: which columns feed which features, and how.
+use super::column::Values;
+use super::overflow::{Overflow, Side};
+use super::{dtype, pack};
+use crate::seal::Unit;
 use crate::shard::Text;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use perimeter_contract::Diagnostic;
-use perimeter_contract::job::{Dtype, Encode, Feature, Scale, Shape};
+use perimeter_contract::job::{self, Dtype, Encode, Feature, Scale, Shape};
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// The hidden Int32 column that holds a row's shard; see [`shard_column`](crate::shard::shard_column).
@@ -28,6 +33,10 @@ pub struct Layout {
     pub(crate) texts: Vec<TextColumn>,
     /// What an Example holds, in byte order of the names.
     pub(crate) slots: Vec<Slot>,
+    /// What happens to examples longer than the largest bucket.
+    pub(crate) overflow: Overflow,
+    /// Several examples in one window.
+    pub(crate) packing: Option<pack::Limits>,
     buckets: Vec<u32>,
     table: Vec<usize>,
     table_schema: SchemaRef,
@@ -46,13 +55,29 @@ pub(crate) struct Slot {
     pub(crate) name: String,
     pub(crate) dtype: Dtype,
     pub(crate) content: Content,
+    /// Its last dimension, where one event or row has several values.
+    pub(crate) inner: Option<u32>,
+}
+
+impl Slot {
+    /// Values of one event or row.
+    pub(crate) fn width(&self) -> usize {
+        self.inner.map_or(1, |inner| inner as usize)
+    }
+
+    /// Values of a record with `padded` places along the axis.
+    pub(crate) fn places(&self, padded: usize) -> usize {
+        if self.content.on_axis() { padded * self.width() } else { self.width() }
+    }
 }
 
 /// Where a feature's values come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// The n-th of [`Layout::numbers`].
-    Number(usize),
+    /// The n-th series of values along the bucketed axis.
+    Axis(usize),
+    /// The n-th of [`Layout::numbers`], once per row.
+    Scalar(usize),
     /// The n-th of [`Layout::texts`].
     Text(usize),
     /// The entity's token.
@@ -61,6 +86,17 @@ pub(crate) enum Content {
     Length,
     /// Number of the chunk.
     Chunk,
+    /// Of a window, for each place: the number of its example, from 1; 0 for padding.
+    Segmentation,
+    /// Of a window, for each place: its number in its example, from 0.
+    Position,
+}
+
+impl Content {
+    /// Whether it has a value for each place along the bucketed axis.
+    pub(crate) fn on_axis(self) -> bool {
+        matches!(self, Self::Axis(_) | Self::Segmentation | Self::Position)
+    }
 }
 
 /// A numeric feature's way from column to Example.
@@ -86,8 +122,8 @@ pub(crate) struct TextColumn {
 /// What a numeric feature becomes; `missing` stands for null.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Out {
-    Float32 { missing: Option<f32> },
-    Int64 { missing: Option<i64> },
+    Float { dtype: dtype::Dtype, missing: Option<f64> },
+    Int { dtype: dtype::Dtype, missing: Option<i64> },
 }
 
 /// How a numeric column is read.
@@ -165,6 +201,8 @@ impl Layout {
             numbers: Vec::new(),
             texts: Vec::new(),
             slots: Vec::new(),
+            overflow: overflow(shape.overflow),
+            packing: None,
             buckets: if shape.sequence.is_some() { shape.buckets.clone() } else { Vec::new() },
             table,
             table_schema: Arc::new(Schema::new(fields)),
@@ -178,8 +216,8 @@ impl Layout {
                     ),
                 }
             }
-            this.slots.push(Slot { name: LENGTH.to_owned(), dtype: Dtype::Int64, content: Content::Length });
-            this.slots.push(Slot { name: CHUNK.to_owned(), dtype: Dtype::Int64, content: Content::Chunk });
+            this.slots.push(Slot { name: LENGTH.to_owned(), dtype: Dtype::Int64, content: Content::Length, inner: None });
+            this.slots.push(Slot { name: CHUNK.to_owned(), dtype: Dtype::Int64, content: Content::Chunk, inner: None });
         }
         for feature in &shape.features {
             let Some(index) = find(&feature.column).filter(|_| !feature.column.starts_with(HIDDEN_PREFIX)) else {
@@ -196,7 +234,7 @@ impl Layout {
                 continue;
             }
             match this.content(feature, index, schema.field(index), shape.sequence.is_some()) {
-                Ok(content) => this.slots.push(Slot { name: feature.name.clone(), dtype: feature.dtype, content }),
+                Ok(content) => this.slots.push(Slot { name: feature.name.clone(), dtype: feature.dtype, content, inner: None }),
                 Err(mistake) => mistakes.push(mistake),
             }
         }
@@ -214,8 +252,8 @@ impl Layout {
         if feature.encode == Encode::SecondsSincePrevious && !sequence {
             return refuse(format!("feature `{name}`: `secondsSincePrevious` needs a sequence"), "add `sequence`, or leave `encode` out");
         }
-        let out = match feature.dtype {
-            Dtype::Bytes => {
+        let out = match (feature.dtype, dtype::Dtype::of(feature.dtype)) {
+            (Dtype::Bytes, _) | (_, None) => {
                 if feature.scale != Scale::None || feature.encode != Encode::Value || feature.missing.is_some() {
                     return refuse(format!("feature `{name}`: bytes take no `scale`, `encode` or `missing`"), "leave them out");
                 }
@@ -231,8 +269,8 @@ impl Layout {
                 }
                 return refuse(format!("feature `{name}`: text has no static shape inside a sequence"), "only the entity's own column may be `bytes` there");
             }
-            Dtype::Float32 => Out::Float32 { missing: feature.missing.map(narrow) },
-            Dtype::Int64 => Out::Int64 { missing: feature.missing.and_then(whole) },
+            (_, Some(dtype)) if dtype.is_float() => Out::Float { dtype, missing: feature.missing },
+            (_, Some(dtype)) => Out::Int { dtype, missing: feature.missing.and_then(whole) },
         };
         let Some(source) = Source::of(plain_type(field.data_type())) else {
             return refuse(
@@ -241,9 +279,11 @@ impl Layout {
             );
         };
         match (feature.missing, out) {
-            (Some(_), Out::Int64 { missing: None }) => return refuse(format!("feature `{name}`: `missing` is not an int64"), "give a whole number"),
-            (Some(_), Out::Float32 { missing: Some(missing) }) if !missing.is_finite() => {
-                return refuse(format!("feature `{name}`: `missing` is not a finite float32"), "give a finite number");
+            (Some(_), Out::Int { dtype, missing }) if missing.is_none_or(|missing| !dtype.holds(missing)) => {
+                return refuse(format!("feature `{name}`: `missing` is no {}", dtype.name()), "give a whole number that the dtype holds");
+            }
+            (Some(missing), Out::Float { dtype, .. }) if !missing.is_finite() || dtype.append_doubles(&[missing], &mut Vec::new()).is_err() => {
+                return refuse(format!("feature `{name}`: `missing` is not a finite {}", dtype.name()), "give a finite number");
             }
             _ => {}
         }
@@ -253,9 +293,9 @@ impl Layout {
                 "take the event's time",
             );
         }
-        if matches!(out, Out::Int64 { .. }) {
+        if let Out::Int { dtype, .. } = out {
             if feature.scale == Scale::Log1p {
-                return refuse(format!("feature `{name}`: a logarithm is no int64"), "use float32");
+                return refuse(format!("feature `{name}`: a logarithm is no {}", dtype.name()), "use float32");
             }
             let exact = match source {
                 Source::Decimal { scale } => scale == 0,
@@ -264,14 +304,15 @@ impl Layout {
             };
             if !exact {
                 return refuse(
-                    format!("feature `{name}`: column `{column}` of type {} is not exact as int64", field.data_type()),
+                    format!("feature `{name}`: column `{column}` of type {} is not exact as {}", field.data_type(), dtype.name()),
                     "use float32, or round it in `prepare`",
                 );
             }
         }
         let number = Number { feature: name.clone(), column: column.clone(), index, source, encode: feature.encode, scale: feature.scale, out };
         self.numbers.push(number);
-        Ok(Content::Number(self.numbers.len() - 1))
+        let index = self.numbers.len() - 1;
+        Ok(if sequence { Content::Axis(index) } else { Content::Scalar(index) })
     }
 
     /// Whether Examples are sequences; else each is a row.
@@ -289,6 +330,36 @@ impl Layout {
         self.buckets.last().map_or(1, |&bucket| bucket as usize)
     }
 
+    /// The same, as a window that is never empty.
+    pub(crate) fn window(&self) -> NonZeroUsize {
+        NonZeroUsize::new(self.chunk_events()).unwrap_or(NonZeroUsize::MIN)
+    }
+
+    /// Whether long sequences are whole chunks one after the other, with nothing left out and nothing twice.
+    pub(crate) fn whole_chunks(&self) -> bool {
+        matches!(self.overflow, Overflow::Split { overlap: 0 })
+    }
+
+    /// What lies along the bucketed axis; `None` in row jobs.
+    pub fn axis_unit(&self) -> Option<Unit> {
+        self.sequences().then_some(Unit::Events)
+    }
+
+    /// The buckets, or the one place of row jobs.
+    pub fn bins(&self) -> Vec<Option<u32>> {
+        if self.buckets.is_empty() { vec![None] } else { self.buckets.iter().copied().map(Some).collect() }
+    }
+
+    /// Per series along the axis: its values, none yet.
+    pub(crate) fn axis_values(&self) -> Vec<Values> {
+        self.numbers.iter().map(Values::of).collect()
+    }
+
+    /// Per series along the axis: values of one place.
+    pub(crate) fn axis_widths(&self) -> impl Iterator<Item = usize> + '_ {
+        self.numbers.iter().map(|_| 1)
+    }
+
     /// Columns of the table, as indexes into a batch.
     pub fn table_columns(&self) -> &[usize] {
         &self.table
@@ -301,11 +372,17 @@ impl Layout {
 
     /// What an Example of `bucket` (`None`: a row) holds, in the order of its bytes.
     pub fn features(&self, bucket: Option<u32>) -> Vec<FeatureShape> {
-        let shape = |slot: &Slot| match slot.content {
-            Content::Number(_) => bucket.into_iter().collect(),
-            Content::Text(_) | Content::Entity | Content::Length | Content::Chunk => Vec::new(),
-        };
+        let shape = |slot: &Slot| bucket.filter(|_| slot.content.on_axis()).into_iter().chain(slot.inner).collect();
         self.slots.iter().map(|slot| FeatureShape { name: slot.name.clone(), dtype: slot.dtype, shape: shape(slot) }).collect()
+    }
+}
+
+fn overflow(overflow: job::Overflow) -> Overflow {
+    match overflow {
+        job::Overflow::Split { overlap } => Overflow::Split { overlap: overlap as usize },
+        job::Overflow::Truncate(job::Side::Left) => Overflow::Truncate(Side::Left),
+        job::Overflow::Truncate(job::Side::Right) => Overflow::Truncate(Side::Right),
+        job::Overflow::Reject => Overflow::Reject,
     }
 }
 

@@ -158,7 +158,7 @@ fn push(features: Vec<Feature>, columns: Vec<(&str, ArrayRef)>, contexts: &[&str
     let layout = Layout::resolve(&Shape { features, ..shape(&[4]) }, &batch.schema(), contexts).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let sink = Arc::new(ShardSink::create(&stores(), &sink_at(folder.path()), "d", "r").unwrap());
-    let mut emitter = Emitter::new(Arc::new(layout), Arc::clone(&sink), None, vec![0], 1);
+    let mut emitter = Emitter::new(Arc::new(layout), Arc::clone(&sink), None, vec![0], 1).unwrap();
     let outcome = emitter.push(&batch).and_then(|()| emitter.finish());
     match outcome {
         Ok(emitted) => Ok(records(&sink.folder().open(emitted.shards[0].path()).unwrap()).iter().map(|record| decode(record)).collect()),
@@ -255,7 +255,7 @@ fn a_row_without_an_entity_ends_the_job() {
     let layout = Layout::resolve(&Shape { features: vec![feature("x", "x", Dtype::Int64)], ..shape(&[4]) }, &batch.schema(), &[]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let sink = Arc::new(ShardSink::create(&stores(), &sink_at(folder.path()), "d", "r").unwrap());
-    let Err(Error::Failed(failure)) = Emitter::new(Arc::new(layout), sink, None, vec![0], 1).push(&batch) else { panic!("took a null entity") };
+    let Err(Error::Failed(failure)) = Emitter::new(Arc::new(layout), sink, None, vec![0], 1).unwrap().push(&batch) else { panic!("took a null entity") };
     assert_eq!(failure.code, "missing-entity");
 }
 

@@ -101,7 +101,7 @@ proptest! {
 fn encode(features: &[(&str, List)], padded: usize) -> Vec<u8> {
     let mut encoder = Encoder::new(features.iter().map(|(name, _)| *name));
     encoder
-        .encode(padded, |slot| match &features[slot].1 {
+        .encode(|_| padded, |slot| match &features[slot].1 {
             List::Bytes(values) => Values::Bytes(&values[0]),
             List::Floats(values) => Values::Floats(values),
             List::Ints(values) => Values::Ints(values),
