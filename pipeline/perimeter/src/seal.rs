@@ -1,7 +1,8 @@
 //! The end of a run: what was written is read back, counted and hashed, and only then does the version exist.
 //!
-//! [`seal()`] takes the proof of every closed shard, re-reads each from where it was written, and writes `shapes.json`, `manifest.json` and `latest`, in this
+//! [`seal()`] takes the proof of every closed shard, re-reads each from where it was written, and writes `shapes.json` and TFDS's files, `manifest.json` and `latest`, in this
 //! order. [`verify()`] does the reading again at any later time, from the manifest alone; [`inspect()`] describes one shard without showing a value.
+mod directories;
 mod inspect;
 mod manifest;
 mod recount;
@@ -9,8 +10,8 @@ mod verify;
 
 pub use inspect::{FeatureSummary, Inspection, inspect};
 pub use manifest::{
-    API_VERSION, Conserved, ContractFiles, Egress, Feature, Gate, Input, KeyVersion, MANIFEST_FILE, Manifest, PolicyFile, RowCounts, Run, SHAPES_FILE, Shapes, Shard,
-    ShardFormat, SideFile, Split, SplitShape, TableFiles, TablePart, Unit, Verdict,
+    API_VERSION, Conserved, ContractFiles, Egress, Feature, Gate, Input, KeyVersion, MANIFEST_FILE, Manifest, PolicyFile, RowCounts, Run, SHAPES_FILE, Shapes,
+    Shard, ShardFormat, SideFile, Split, SplitShape, TableFiles, TablePart, Unit, Verdict,
 };
 pub use verify::{Finding, Report, verify};
 
@@ -121,7 +122,8 @@ pub fn seal(
     }
     let table_files = table.as_ref().map(|(sink, parts)| table_files(sink, parts, total_shards, facts.rows.written)).transpose()?;
 
-    let shapes = json(&Shapes::of(format.encoding, &splits))?;
+    let mut files = vec![(SHAPES_FILE.to_owned(), json(&Shapes::of(format.encoding, &splits))?)];
+    files.extend(directories::files(sink, &splits, &shards));
     let mut gates = facts.gates;
     let figures = [("rowsWritten", facts.rows.written), ("eventsInShards", events), ("shards", shards.len() as u64)];
     let figures = figures.map(|(name, figure)| (name.to_owned(), figure.into())).into();
@@ -142,13 +144,13 @@ pub fn seal(
         splits,
         egress: Egress { bytes: shards.iter().map(|shard| shard.proof().bytes()).sum(), usd: None },
         shards: shards.iter().map(entry).collect(),
-        files: vec![SideFile { path: SHAPES_FILE.to_owned(), bytes: shapes.len() as u64, sha256: hex::encode(Sha256::digest(&shapes)) }],
+        files: files.iter().map(side_file).collect(),
         table: table_files,
         gates,
     };
     let bytes = json(&manifest)?;
     let folder = sink.folder();
-    folder.put_new(SHAPES_FILE, &shapes)?;
+    files.iter().try_for_each(|(path, bytes)| folder.put_new(path, bytes))?;
     // The table first: it is no version by itself, and is taken back if the manifest fails.
     if let Some((table, _)) = &table {
         table.folder().publish()?;
@@ -161,6 +163,10 @@ pub fn seal(
     }
     folder.point_latest()?;
     Ok(Sealed { manifest, manifest_uri: Uri(format!("{}/{MANIFEST_FILE}", folder.uri().0)), sha256: Sha256::digest(&bytes).into() })
+}
+
+fn side_file((path, bytes): &(String, Vec<u8>)) -> SideFile {
+    SideFile { path: path.clone(), bytes: bytes.len() as u64, sha256: hex::encode(Sha256::digest(bytes)) }
 }
 
 fn features(layout: &Layout, bucket: Option<u32>) -> Vec<Feature> {

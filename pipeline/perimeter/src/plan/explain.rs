@@ -1,11 +1,11 @@
 //! A plan as people and machines read it. Key references only; no key, no cell.
 use super::decide::JoinDomain;
 use super::format::Verdict;
+use super::shape;
 use super::{Plan, PlannedColumn};
 use crate::check::metric::wanted;
 use crate::read::Part;
 use datafusion::arrow::datatypes::DataType;
-use super::shape;
 use perimeter_contract::job::{Provider, SinkFormat};
 use perimeter_contract::policy::{Alphabet, BucketRange, Invalid, Nulls, TokenEncoding, Transform};
 use perimeter_contract::schema::{Decimal, Metric, MetricUnit, Schema, SetCheck};

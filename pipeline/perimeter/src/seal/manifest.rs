@@ -37,42 +37,7 @@ pub struct Manifest {
     pub rows: RowCounts,
     /// Rows that broke each rule; a row that broke several counts under each.
     pub rejections: BTreeMap<String, u64>,
-    /// Where the elements along the bucketed axis went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Conserved {
-    /// What an element is.
-    pub unit: Unit,
-    /// What became of them: `elementsIn` = `kept` + `truncated` + `rejected`, and the shards hold `kept` + `duplicated`.
-    pub elements: Conservation,
-    /// How examples were packed into windows.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub packing: Option<Packed>,
-}
-
-/// What lies along the bucketed axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Unit {
-    /// Events of sequences: each is a row.
-    Events,
-    /// Tokens of texts: each text is a row.
-    Tokens,
-}
-
-impl Conserved {
-    /// Whether no element is unaccounted for, given the rows that came and the elements that were found in the shards.
-    pub fn explains(&self, rows: u64, found: u64) -> bool {
-        let came = match self.unit {
-            Unit::Events => self.elements.elements_in,
-            Unit::Tokens => self.elements.examples_in,
-        };
-        let packed = self.packing.is_none_or(|packing| packing.elements == self.elements.elements_out());
-        self.elements.balances() && came == rows && self.elements.elements_out() == found && packed
-    }
-}
-
-/// How the shards are written.
+    /// How the shards are written.
     pub format: ShardFormat,
     /// Where the elements along the bucketed axis went; absent without one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -188,6 +153,41 @@ pub struct RowCounts {
     pub rejected: u64,
     /// That came out of `prepare`: each is one event of one sequence, or one record.
     pub written: u64,
+}
+
+/// Where the elements along the bucketed axis went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Conserved {
+    /// What an element is.
+    pub unit: Unit,
+    /// What became of them: `elementsIn` = `kept` + `truncated` + `rejected`, and the shards hold `kept` + `duplicated`.
+    pub elements: Conservation,
+    /// How examples were packed into windows.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub packing: Option<Packed>,
+}
+
+/// What lies along the bucketed axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Unit {
+    /// Events of sequences: each is a row.
+    Events,
+    /// Tokens of texts: each text is a row.
+    Tokens,
+}
+
+impl Conserved {
+    /// Whether no element is unaccounted for, given the rows that came and the elements that were found in the shards.
+    pub fn explains(&self, rows: u64, found: u64) -> bool {
+        let came = match self.unit {
+            Unit::Events => self.elements.elements_in,
+            Unit::Tokens => self.elements.examples_in,
+        };
+        let packed = self.packing.is_none_or(|packing| packing.elements == self.elements.elements_out());
+        self.elements.balances() && came == rows && self.elements.elements_out() == found && packed
+    }
 }
 
 /// How the shards are written.

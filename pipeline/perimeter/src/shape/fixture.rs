@@ -87,7 +87,15 @@ pub(crate) fn stores() -> Stores {
 }
 
 pub(crate) fn sink_at(folder: &Path) -> Sink {
-    Sink { uri: Uri(folder.display().to_string()), format: SinkFormat::ArrayRecord, encoding: RecordEncoding::TfExample, options: "group_size:1,zstd:3".to_owned(), shards: None, sse_kms: None, span: Span::default() }
+    Sink {
+        uri: Uri(folder.display().to_string()),
+        format: SinkFormat::ArrayRecord,
+        encoding: RecordEncoding::TfExample,
+        options: "group_size:1,zstd:3".to_owned(),
+        shards: None,
+        sse_kms: None,
+        span: Span::default(),
+    }
 }
 
 pub(crate) struct Emission {
