@@ -2,6 +2,7 @@
 use crate::Span;
 use crate::schema::Schema;
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 /// A validated job: parameters substituted, paths absolute, schemas loaded.
 #[derive(Clone, Debug)]
@@ -252,10 +253,14 @@ pub struct Shape {
     pub sequence: Option<Sequence>,
     /// In file order.
     pub features: Vec<Feature>,
-    /// Ascending; empty without `sequence`.
-    pub buckets: Vec<u32>,
+    /// Lengths that examples are padded to; none where they have no length.
+    pub buckets: Buckets,
     /// What happens to sequences longer than the largest bucket.
     pub overflow: Overflow,
+    /// Several examples in one window of the one bucket's length, in place of one each.
+    pub packing: Option<Packing>,
+    /// Frozen statistics of an earlier run.
+    pub statistics: Option<Pinned>,
     /// Where the shape stands.
     pub span: Span,
 }
@@ -268,6 +273,59 @@ pub struct Sequence {
     /// Columns of the prepared output.
     pub order_by: Vec<String>,
     /// Where it stands.
+    pub span: Span,
+}
+
+/// `shape.buckets`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Buckets {
+    /// Ascending; empty where examples have no length.
+    Fixed(Vec<u32>),
+    /// Chosen by the data, and frozen.
+    Auto(AutoBuckets),
+}
+
+impl Buckets {
+    /// Those that the job file lists.
+    pub fn listed(&self) -> &[u32] {
+        match self {
+            Self::Fixed(buckets) => buckets,
+            Self::Auto(_) => &[],
+        }
+    }
+
+    /// Whether examples have no length.
+    pub fn is_none(&self) -> bool {
+        matches!(self, Self::Fixed(buckets) if buckets.is_empty())
+    }
+}
+
+/// `buckets: {auto: 4, multipleOf: 8, max: 512}`: the boundaries that pad least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AutoBuckets {
+    /// How many at most.
+    pub auto: NonZeroU32,
+    /// Every boundary is a multiple of it.
+    pub multiple_of: NonZeroU32,
+    /// No boundary is beyond it: longer examples overflow.
+    pub max: NonZeroU32,
+}
+
+/// `shape.packing`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// `maxSegments`: examples in a window at most.
+    pub max_segments: NonZeroU32,
+    /// `openWindows`: windows that are filled at a time.
+    pub open_windows: NonZeroU32,
+}
+
+/// `shape.statistics`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pinned {
+    /// A `statistics.json`.
+    pub uri: Uri,
+    /// Where it is named.
     pub span: Span,
 }
 
@@ -309,9 +367,28 @@ pub struct Feature {
     pub scale: Scale,
     /// `encode`.
     pub encode: Encode,
+    /// `tokenizer`: the column's text as token ids.
+    pub tokenizer: Option<Tokenizer>,
     /// `missing`: what null becomes; absent: a null is a mistake of the data (rule `missing-feature`).
     pub missing: Option<f64>,
     /// Where the feature stands.
+    pub span: Span,
+}
+
+/// `tokenizer`, and the keys that belong to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tokenizer {
+    /// A Hugging Face `tokenizer.json`.
+    pub uri: Uri,
+    /// `maxTokens`: tokens of a text at most, marks included.
+    pub max_tokens: Option<NonZeroU32>,
+    /// `bos`: the token that begins every text, by its name.
+    pub bos: Option<String>,
+    /// `eos`: the token that ends every text.
+    pub eos: Option<String>,
+    /// `truncate`: the end at which longer texts are cut.
+    pub truncate: Side,
+    /// Where it stands.
     pub span: Span,
 }
 

@@ -364,8 +364,7 @@ pub(crate) struct LocalKey {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("x-not-available" = {
-    "split": "split-not-available", "statistics": "statistics-not-available", "shuffle": "shuffle-not-available",
-    "pack": "packing-not-available", "packing": "packing-not-available", "tokenizer": "tokenizer-not-available"
+    "split": "split-not-available", "shuffle": "shuffle-not-available", "partialBatch": "partial-batch-not-available"
 }))]
 pub(crate) struct Shape {
     /// `static`: every feature has a fixed shape per bucket.
@@ -376,10 +375,14 @@ pub(crate) struct Shape {
     /// The tensors of an example.
     #[schemars(required)]
     pub(crate) features: Option<Spanned<Vec<Spanned<Feature>>>>,
-    /// Lengths that sequences are padded to, ascending.
-    pub(crate) buckets: Option<Spanned<Buckets>>,
+    /// Lengths that examples are padded to, ascending; or how many the data may choose.
+    pub(crate) buckets: Option<Spanned<ShortOr<Buckets, AutoBuckets>>>,
     /// What happens to sequences longer than the largest bucket.
     pub(crate) overflow: Option<Spanned<ShortOr<OverflowMode, Overflow>>>,
+    /// Several examples in one window, in place of padding each.
+    pub(crate) packing: Option<Spanned<Packing>>,
+    /// A `statistics.json` of an earlier run: its buckets, scales and vocabularies are taken as they are.
+    pub(crate) statistics: Option<Spanned<String>>,
 }
 
 /// How examples are laid out.
@@ -407,7 +410,6 @@ pub(crate) struct Sequence {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("x-not-available" = {
-    "tokenizer": "tokenizer-not-available", "maxTokens": "tokenizer-not-available", "statistics": "statistics-not-available",
     "vocabulary": "statistics-not-available"
 }))]
 pub(crate) struct Feature {
@@ -417,13 +419,23 @@ pub(crate) struct Feature {
     /// The column of the prepared output that it holds.
     #[schemars(required)]
     pub(crate) column: Option<Spanned<String>>,
-    /// The type of its elements.
-    #[schemars(required)]
+    /// The type of its elements; `int32` by default for tokens, and else required.
     pub(crate) dtype: Option<Spanned<Dtype>>,
     /// A fixed function of the value.
     pub(crate) scale: Option<Spanned<Scale>>,
     /// What of the value is taken.
     pub(crate) encode: Option<Spanned<Encode>>,
+    /// A Hugging Face `tokenizer.json`, relative to this file or `s3://…`: the text as token ids.
+    pub(crate) tokenizer: Option<Spanned<String>>,
+    /// Tokens of a text at most, marks included; needed beside events.
+    #[schemars(range(min = 1, max = MAX_BUCKET))]
+    pub(crate) max_tokens: Option<Spanned<u32>>,
+    /// The token that begins every text, by its name in the tokenizer.
+    pub(crate) bos: Option<Spanned<String>>,
+    /// The token that ends every text.
+    pub(crate) eos: Option<Spanned<String>>,
+    /// The end at which texts of more than `maxTokens` are cut; `right` by default.
+    pub(crate) truncate: Option<Spanned<Side>>,
     /// What null becomes; without it a null rejects the row.
     pub(crate) missing: Option<Spanned<Number>>,
 }
@@ -455,8 +467,35 @@ impl JsonSchema for Buckets {
         "Buckets".into()
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": MAX_BUCKET}, "x-not-available": {"auto": "auto-buckets-not-available"}})
+        schemars::json_schema!({"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": MAX_BUCKET}})
     }
+}
+
+/// Buckets that the data choose.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct AutoBuckets {
+    /// How many at most: the boundaries that waste least padding.
+    #[schemars(required, range(min = 1, max = 64))]
+    pub(crate) auto: Option<Spanned<u32>>,
+    /// Every boundary is a multiple of it; 1 by default.
+    #[schemars(range(min = 1, max = MAX_BUCKET))]
+    pub(crate) multiple_of: Option<Spanned<u32>>,
+    /// No boundary is beyond it: longer examples overflow.
+    #[schemars(range(min = 1, max = MAX_BUCKET))]
+    pub(crate) max: Option<Spanned<u32>>,
+}
+
+/// Several examples in one window.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Packing {
+    /// Examples in a window at most; 64 by default.
+    #[schemars(range(min = 1, max = MAX_BUCKET))]
+    pub(crate) max_segments: Option<u32>,
+    /// Windows that are filled at a time; 16 by default.
+    #[schemars(range(min = 1, max = 1024))]
+    pub(crate) open_windows: Option<u32>,
 }
 
 /// Longer static shapes than this are a typing mistake.
