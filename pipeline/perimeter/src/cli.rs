@@ -5,6 +5,7 @@
 mod arguments;
 mod commands;
 mod keys;
+mod profile;
 mod progress;
 mod render;
 mod reveal;

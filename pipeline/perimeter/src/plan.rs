@@ -7,6 +7,7 @@ pub mod decide;
 pub mod explain;
 pub mod format;
 pub mod lineage;
+mod load;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,8 @@ use crate::engine::{self, Limits};
 use crate::error::{Error, Result};
 use crate::prepare::{self, NotAQuery};
 use crate::read::{self, InputFile, Unit};
+use crate::shape::statistics::Statistics;
+use crate::shape::tokenize::Tokenizer;
 use crate::store::Stores;
 use datafusion::arrow::datatypes::{DataType, Field, TimeUnit};
 use datafusion::datasource::empty::EmptyTable;
@@ -25,7 +28,7 @@ use lineage::{ColumnLineage, RowInfluence, SourceColumn};
 use perimeter_contract::policy::{Nulls, TimePart, TokenEncoding, Transform};
 use perimeter_contract::{Contract, Diagnostic, Diagnostics, Span};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Input bytes for each shard where the job names no number of shards.
@@ -46,6 +49,10 @@ pub struct Plan {
     pub shards: u32,
     /// Rules about rows and sets, compiled.
     pub rules: Arc<JobRules>,
+    /// By feature.
+    pub tokenizers: BTreeMap<String, Arc<Tokenizer>>,
+    /// The statistics that the job pins.
+    pub statistics: Option<Statistics>,
 }
 
 /// A source's listing.
@@ -188,7 +195,8 @@ pub async fn plan(mut contract: Contract, stores: &Arc<Stores>) -> Result<Plan> 
     let input_bytes: u64 = inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum();
     let computed = u32::try_from(input_bytes.div_ceil(SHARD_INPUT_BYTES)).unwrap_or(u32::MAX).clamp(1, 65_536);
     let shards = contract.job.sink.shards.unwrap_or(computed);
-    Ok(Plan { contract, inputs, columns, rows: query.rows, shards, rules })
+    let (tokenizers, statistics) = load::frozen(&contract, stores).await?;
+    Ok(Plan { contract, inputs, columns, rows: query.rows, shards, rules, tokenizers, statistics })
 }
 
 /// `nulls: reject` of a column that passes through is a rule of the contract: such rows go to quarantine with all others.
@@ -433,6 +441,7 @@ fn mark_needed(contract: &Contract, columns: &mut [PlannedColumn], problems: &mu
         uses.extend(sequence.order_by.iter().map(|column| (column.as_str(), sequence.span, "the order of the sequences".to_owned(), true)));
     }
     uses.extend(shape.features.iter().map(|feature| (feature.column.as_str(), feature.span, format!("the feature `{}`", feature.name), false)));
+    let tokenized: Vec<&str> = shape.features.iter().filter(|feature| feature.tokenizer.is_some()).map(|feature| feature.column.as_str()).collect();
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     for (name, span, what, sorts) in uses {
         match columns.iter_mut().find(|column| column.name == name) {
@@ -460,6 +469,14 @@ fn mark_needed(contract: &Contract, columns: &mut [PlannedColumn], problems: &mu
                 } else {
                     "a list has no static shape: leave the feature out (the `table` can hold the list), or store a plain value per row"
                 }))
+            }
+            Some(column) if tokenized.contains(&name) && !matches!(column.decision.transform.name(), "keep" | "deidentifyText") => {
+                let rule = column.decision.rule.as_deref().unwrap_or_default();
+                let transform = column.decision.transform.name();
+                problems.push(
+                    Diagnostic::new("tokenized-column", span, format!("{what} is `{name}`, text after {transform} (rule \"{rule}\")"))
+                        .help("tokens come of text that `deidentifyText` has cleaned, or that a `keep` rule lets through"),
+                );
             }
             Some(column) => column.needed = true,
         }

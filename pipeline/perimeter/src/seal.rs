@@ -10,13 +10,14 @@ mod verify;
 
 pub use inspect::{FeatureSummary, Inspection, inspect};
 pub use manifest::{
-    API_VERSION, Conserved, ContractFiles, Egress, Feature, Gate, Input, KeyVersion, MANIFEST_FILE, Manifest, PolicyFile, RowCounts, Run, SHAPES_FILE, Shapes,
-    Shard, ShardFormat, SideFile, Split, SplitShape, TableFiles, TablePart, Unit, Verdict,
+    API_VERSION, Conserved, ContractFiles, Egress, Feature, Gate, Input, KeyVersion, MANIFEST_FILE, Manifest, PolicyFile, RowCounts, Run, SHAPES_FILE,
+    STATISTICS_FILE, Shapes, Shard, ShardFormat, SideFile, Split, SplitShape, TableFiles, TablePart, TokenizerFile, Unit, Verdict,
 };
 pub use verify::{Finding, Report, verify};
 
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::shape::Layout;
+use crate::shape::statistics::Statistics;
 use crate::shard::{ClosedPart, ClosedShard, SPLIT, ShardSink, StoredFile, TableSink};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -47,6 +48,17 @@ pub struct Facts {
     pub gates: BTreeMap<String, Gate>,
 }
 
+/// What the stages made beside shards.
+#[derive(Clone, Debug, Default)]
+pub struct Made {
+    /// Where the elements along the bucketed axis went.
+    pub conservation: Option<Conserved>,
+    /// What was frozen, or pinned.
+    pub statistics: Option<Statistics>,
+    /// By feature.
+    pub tokenizers: BTreeMap<String, TokenizerFile>,
+}
+
 /// Proof that a version exists. Only [`seal()`] makes it.
 #[derive(Clone, Debug)]
 pub struct Sealed {
@@ -73,7 +85,7 @@ impl Sealed {
 }
 
 /// Publishes a version: exactly `total_shards` shards per bucket, each re-read and equal to its proof, holding all of `facts.rows.written` together, or as
-/// many of them as `conservation` explains.
+/// many of them as `made.conservation` explains.
 ///
 /// Blocks; shards are re-read in parallel on rayon's pool.
 ///
@@ -82,7 +94,7 @@ impl Sealed {
 pub fn seal(
     facts: Facts,
     layout: &Layout,
-    conservation: Option<Conserved>,
+    made: Made,
     total_shards: u32,
     sink: &ShardSink,
     mut shards: Vec<ClosedShard>,
@@ -116,6 +128,7 @@ pub fn seal(
         })
         .collect();
     let events: u64 = splits.iter().map(|split| split.events).sum();
+    let Made { conservation, statistics, tokenizers } = made;
     if !conservation.map_or(events == facts.rows.written, |account| account.explains(facts.rows.written, events)) {
         let message = format!("{} rows went into the shards, {events} were found in them", facts.rows.written);
         return Err(Failure::new(Culprit::Data, "rows-lost", message).help("this is a bug: report it").into());
@@ -123,6 +136,7 @@ pub fn seal(
     let table_files = table.as_ref().map(|(sink, parts)| table_files(sink, parts, total_shards, facts.rows.written)).transpose()?;
 
     let mut files = vec![(SHAPES_FILE.to_owned(), json(&Shapes::of(format.encoding, &splits))?)];
+    files.extend(statistics.map(|statistics| (STATISTICS_FILE.to_owned(), statistics.to_json())));
     files.extend(directories::files(sink, &splits, &shards));
     let mut gates = facts.gates;
     let figures = [("rowsWritten", facts.rows.written), ("eventsInShards", events), ("shards", shards.len() as u64)];
@@ -141,6 +155,7 @@ pub fn seal(
         rejections: facts.rejections,
         format,
         conservation,
+        tokenizers,
         splits,
         egress: Egress { bytes: shards.iter().map(|shard| shard.proof().bytes()).sum(), usd: None },
         shards: shards.iter().map(entry).collect(),

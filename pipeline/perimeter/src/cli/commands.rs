@@ -40,6 +40,7 @@ pub(super) fn execute(cli: Cli, runtime: &Runtime) -> Done {
             Command::Run { job } => run(&global, &job).await,
             Command::Plan { job } => plan(&global, &job).await,
             Command::Check { job, quarantine } => check(&global, &job, quarantine).await,
+            Command::Profile(asked) => super::profile::execute(&global, asked).await,
             Command::Inspect { shard } => inspect(&global, shard).await,
             Command::Verify { manifest } => verify(&global, manifest).await,
             Command::Keys(command) => keys::execute(&global, command).await,
@@ -75,7 +76,7 @@ pub(super) fn uri(argument: &str) -> Result<Uri, Ended> {
     Ok(Uri(std::path::absolute(argument)?.to_string_lossy().into_owned()))
 }
 
-async fn planned(global: &Global, job: &Path, services: &Services) -> Result<Plan, Ended> {
+pub(super) async fn planned(global: &Global, job: &Path, services: &Services) -> Result<Plan, Ended> {
     let contract = perimeter_contract::load(job, &global.parameters()).map_err(Error::from)?;
     Ok(plan::plan(contract, &services.stores).await?)
 }

@@ -4,12 +4,15 @@ use super::scan::Checked;
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
-use crate::seal::Conserved;
+use crate::seal::{Conserved, TokenizerFile};
 use crate::shape::overflow::Conservation;
 use crate::shape::pack::Packed;
+use crate::shape::statistics::Statistics;
+use crate::shape::tokenize::Tokenizer;
 use crate::shape::{Emitted, Emitter, Layout};
 use crate::shard::{ClosedPart, ClosedShard, ShardSink, TableSink};
 use futures::StreamExt;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::runtime::Handle;
@@ -24,11 +27,24 @@ pub struct Closed {
     /// Where the elements along the bucketed axis went, and what was packed.
     pub(crate) account: Conservation,
     pub(crate) packed: Option<Packed>,
+    /// By tokenized feature: tokens, and how many more were cut off.
+    pub(crate) tokens: BTreeMap<String, [u64; 2]>,
+    /// What was frozen for this run.
+    pub(crate) statistics: Option<Statistics>,
     pub(crate) layout: Arc<Layout>,
     pub(crate) checked: Checked,
 }
 
 impl Closed {
+    /// What the manifest says of the tokenizers.
+    pub(crate) fn tokenizers(&self, plan: &Plan) -> BTreeMap<String, TokenizerFile> {
+        let file = |(feature, tokenizer): (&String, &Arc<Tokenizer>)| {
+            let [tokens, truncated] = self.tokens.get(feature).copied().unwrap_or_default();
+            (feature.clone(), TokenizerFile { sha256: tokenizer.sha256().to_owned(), size: tokenizer.size(), tokens, truncated })
+        };
+        plan.tokenizers.iter().map(file).collect()
+    }
+
     /// What the emitters say of the elements along the bucketed axis.
     pub(crate) fn conserved(&self) -> Option<Conserved> {
         self.layout.axis_unit().map(|unit| Conserved { unit, elements: self.account, packing: self.packed })
@@ -69,7 +85,17 @@ pub async fn shard(shaped: Shaped, plan: &Plan, sink: Arc<ShardSink>, table: Opt
             outcome
         }));
     }
-    let mut closed = Closed { shards: Vec::new(), parts: Vec::new(), rows: 0, account: Conservation::default(), packed: None, layout, checked };
+    let mut closed = Closed {
+        shards: Vec::new(),
+        parts: Vec::new(),
+        rows: 0,
+        account: Conservation::default(),
+        packed: None,
+        tokens: BTreeMap::new(),
+        statistics: None,
+        layout,
+        checked,
+    };
     let mut first_error = None;
     for partition in partitions {
         match partition.await.unwrap_or_else(|_| Err(stopped())) {
@@ -77,6 +103,10 @@ pub async fn shard(shaped: Shaped, plan: &Plan, sink: Arc<ShardSink>, table: Opt
                 closed.shards.extend(emitted.shards);
                 closed.parts.extend(emitted.parts);
                 closed.account.merge(&emitted.account);
+                for (feature, counts) in emitted.tokens {
+                    let sums = closed.tokens.entry(feature).or_default();
+                    sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.saturating_add(count));
+                }
                 if let Some(packed) = &emitted.packed {
                     closed.packed.get_or_insert_default().merge(packed);
                 }

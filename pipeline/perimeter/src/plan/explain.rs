@@ -299,8 +299,11 @@ pub fn json(plan: &Plan) -> Value {
         "gates": {"maxRejectedFraction": plan.contract.policy.gates.max_rejected_fraction},
         "shape": {
             "sequence": shape.sequence.as_ref().map(|sequence| json!({"by": sequence.by, "orderBy": sequence.order_by})),
-            "buckets": shape.buckets,
+            "buckets": shape::buckets(&shape.buckets),
             "overflow": shape::overflow(shape.overflow),
+            "packing": shape.packing.map(|packing| json!({"maxSegments": packing.max_segments, "openWindows": packing.open_windows})),
+            "statistics": shape.statistics.as_ref().map(|pinned| &pinned.uri.0),
+            "tokenizers": plan.tokenizers.iter().map(|(feature, tokenizer)| (feature, tokenizer.sha256())).collect::<std::collections::BTreeMap<_, _>>(),
             "features": features,
         },
         "sink": {"uri": job.sink.uri.0, "format": job.sink.format, "encoding": job.sink.encoding, "options": job.sink.options, "shards": plan.shards},

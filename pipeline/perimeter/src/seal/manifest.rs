@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 pub const API_VERSION: &str = "perimeter/v1";
 /// The manifest's name in its version's folder.
 pub const MANIFEST_FILE: &str = "manifest.json";
+/// The name of the file of frozen statistics beside it.
+pub const STATISTICS_FILE: &str = "statistics.json";
 /// The name of the file of shapes beside it.
 pub const SHAPES_FILE: &str = "shapes.json";
 
@@ -42,6 +44,9 @@ pub struct Manifest {
     /// Where the elements along the bucketed axis went; absent without one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub conservation: Option<Conserved>,
+    /// By feature: what made its tokens.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub tokenizers: BTreeMap<String, TokenizerFile>,
     /// Per split and bucket: records and features.
     pub splits: Vec<Split>,
     /// Every shard.
@@ -166,6 +171,20 @@ pub struct Conserved {
     /// How examples were packed into windows.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub packing: Option<Packed>,
+}
+
+/// The tokenizer of a feature, and what it made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TokenizerFile {
+    /// SHA-256 of its `tokenizer.json`, hex.
+    pub sha256: String,
+    /// One more than the largest id.
+    pub size: u32,
+    /// Tokens of all texts, marks included, before the job's overflow.
+    pub tokens: u64,
+    /// Tokens that `maxTokens` cut off.
+    pub truncated: u64,
 }
 
 /// What lies along the bucketed axis.

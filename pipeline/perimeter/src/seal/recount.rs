@@ -139,7 +139,7 @@ fn events_of(record: &[u8], bucket: Option<u32>, features: &[Feature]) -> Option
 fn sound_length(bucket: Option<u32>, length: Option<i64>) -> Option<u64> {
     match bucket {
         None => Some(1),
-        Some(bucket) => length.and_then(|length| u64::try_from(length).ok()).filter(|length| (1..=u64::from(bucket)).contains(length)),
+        Some(bucket) => length.and_then(|length| u64::try_from(length).ok()).filter(|length| *length <= u64::from(bucket)),
     }
 }
 

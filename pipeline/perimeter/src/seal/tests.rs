@@ -36,7 +36,8 @@ fn finish(emission: &Emission, facts: Facts, shards: u32) -> Result<Sealed> {
     let mut account = crate::shape::overflow::Conservation::default();
     emission.emitted.iter().for_each(|emitted| account.merge(&emitted.account));
     let conserved = emission.layout.axis_unit().map(|unit| Conserved { unit, elements: account, packing: None });
-    seal(facts, &emission.layout, conserved, shards, &emission.sink, closed, Some((&emission.table, parts)))
+    let made = Made { conservation: conserved, ..Made::default() };
+    seal(facts, &emission.layout, made, shards, &emission.sink, closed, Some((&emission.table, parts)))
 }
 
 fn some_events() -> Vec<Event> {

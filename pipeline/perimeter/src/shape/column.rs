@@ -2,6 +2,7 @@
 use super::dtype::Dtype;
 use super::layout::{Number, Out, Source, narrow};
 use super::runs::Run;
+use super::tokenize::{TokenizeError, Tokenizer};
 use crate::error::{Culprit, Failure, Result};
 use crate::shard::{self, plain};
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
@@ -77,6 +78,11 @@ pub(super) struct Converter {
     ints: Vec<i64>,
     floats: Vec<f64>,
     text: String,
+    /// Where each row's tokens end, where they are not padded.
+    ends: Vec<usize>,
+    /// Tokens written, and tokens that `maxTokens` cut off.
+    tokens: u64,
+    truncated: u64,
 }
 
 /// What a column holds once read: numbers with nulls beside them.
@@ -87,7 +93,7 @@ enum Raw {
 
 impl Converter {
     pub(super) fn new(number: Number) -> Self {
-        Self { number, previous: None, ints: Vec::new(), floats: Vec::new(), text: String::new() }
+        Self { number, previous: None, ints: Vec::new(), floats: Vec::new(), text: String::new(), ends: Vec::new(), tokens: 0, truncated: 0 }
     }
 
     /// Fills `out` with one value for each row of `column`. `runs` are the batch's entities, for what looks back.
@@ -99,8 +105,15 @@ impl Converter {
         if nulls.is_some() && !missing {
             return Err(self
                 .fault("missing-feature", "a value is null, and the feature has no `missing`")
-                .help("give the feature `missing`, or reject such rows with `required`")
+                .help(if self.number.tokenizer.is_some() {
+                    "reject such rows with `required`, or use COALESCE in `prepare`"
+                } else {
+                    "give the feature `missing`, or reject such rows with `required`"
+                })
                 .into());
+        }
+        if let Some(tokenizer) = self.number.tokenizer.clone() {
+            return self.tokenize(&tokenizer, &column, out);
         }
         let raw = self.read(&column, nulls.as_ref())?;
         if self.number.encode == Encode::SecondsSincePrevious {
@@ -166,6 +179,49 @@ impl Converter {
         Ok(())
     }
 
+    /// Token ids of every row: one after the other, or each row's padded with zeros to `maxTokens`.
+    fn tokenize(&mut self, tokenizer: &Tokenizer, column: &ArrayRef, out: &mut Values) -> Result<()> {
+        let Values::Ints(out) = out else { return Ok(debug_assert!(false, "tokens are integers")) };
+        let tokens = tokenizer.encode(column).map_err(|error| match error {
+            TokenizeError::ControlCharacter { .. } => self.fault("control-token", "a character of a text is a control token of the tokenizer"),
+            TokenizeError::NotUtf8 { .. } => self.fault("not-utf8", "a text is not UTF-8"),
+            _ => self.fault("not-tokenized", "the tokenizer cannot encode a text"),
+        });
+        let tokens = tokens.map_err(|failure| failure.help("leave such rows out in `prepare`, or use another tokenizer"))?;
+        self.tokens += tokens.ids.len() as u64;
+        self.truncated += tokens.truncated;
+        match self.number.inner {
+            None => {
+                out.extend_from_slice(&tokens.ids);
+                self.ends = tokens.ends;
+            }
+            Some(inner) => {
+                let width = inner as usize;
+                out.resize(tokens.ends.len() * width, 0);
+                for (row, place) in out.chunks_exact_mut(width).enumerate() {
+                    let ids = tokens.row(row);
+                    place[..ids.len()].copy_from_slice(ids);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of the column in a batch.
+    pub(super) fn column(&self) -> usize {
+        self.number.index
+    }
+
+    /// Where each row's tokens end, where they are not padded.
+    pub(super) fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
+    /// The feature with its tokens: written, and cut off by `maxTokens`; `None` for numbers.
+    pub(super) fn token_counts(&self) -> Option<(&str, [u64; 2])> {
+        self.number.tokenizer.as_ref().map(|_| (self.number.feature.as_str(), [self.tokens, self.truncated]))
+    }
+
     /// Logarithms in place of what was read, in `self.floats`.
     fn log1p(&mut self, raw: &Raw) -> Result<()> {
         if matches!(raw, Raw::Ints) {
@@ -219,6 +275,7 @@ impl Converter {
                     self.microseconds(per_second, nulls)?;
                 }
             }
+            Source::Text => return Err(self.surprise(column).into()),
             Source::Decimal { scale } => {
                 let decimals = column.as_primitive_opt::<Decimal128Type>().ok_or_else(|| self.surprise(column))?.values();
                 if matches!(self.number.out, Out::Int { .. }) {

@@ -11,6 +11,7 @@ use crate::shard::{ClosedPart, ClosedShard, ShardSink, ShardWriter, TableSink, T
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
 use examples::{Examples, Piece};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -56,6 +57,8 @@ pub struct Emitted {
     pub account: Conservation,
     /// What was packed, where examples are packed.
     pub packed: Option<Packed>,
+    /// By tokenized feature: tokens, and how many more `maxTokens` cut off.
+    pub tokens: BTreeMap<String, [u64; 2]>,
 }
 
 impl Emitter {
@@ -71,7 +74,7 @@ impl Emitter {
             batch_runs: Vec::new(),
             converters: layout.numbers.iter().cloned().map(Converter::new).collect(),
             values: layout.numbers.iter().map(Values::of).collect(),
-            carry: layout.numbers.iter().map(Values::of).collect(),
+            carry: layout.axis_values(),
             carry_events: 0,
             cutter: Cutter::new(layout.overflow, layout.window()),
             open: None,
@@ -124,8 +127,9 @@ impl Emitter {
         self.end_entity()?;
         let (shards, account, packed) = self.examples.finish(&self.layout)?;
         let parts = self.table.map(TableWriter::finish).transpose()?.unwrap_or_default();
-        let account = if self.layout.whole_chunks() { account } else { *self.cutter.account() };
-        Ok(Emitted { shards, parts, rows: self.rows, account, packed })
+        let account = if self.layout.sequences() && !self.layout.whole_chunks() { *self.cutter.account() } else { account };
+        let tokens = self.converters.iter().filter_map(Converter::token_counts).map(|(feature, counts)| (feature.to_owned(), counts)).collect();
+        Ok(Emitted { shards, parts, rows: self.rows, account, packed, tokens })
     }
 
     fn push_table(&mut self, batch: &RecordBatch, runs: &[Run]) -> Result<()> {
@@ -156,9 +160,29 @@ impl Emitter {
         }
         for run in runs {
             self.examples.advance(&layout, run.shard)?;
+            if let Some(&axis) = layout.axis.first() {
+                self.push_tokens(&layout, axis, run, &texts)?;
+                continue;
+            }
             for row in run.start..run.end {
                 let piece = Piece { axis: &[], range: row..row + 1, chunk: 0, token: &[], scalars: &self.values, texts: &texts, row };
                 self.examples.piece(&layout, &piece)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows whose tokens lie along the bucketed axis.
+    fn push_tokens(&mut self, layout: &Layout, axis: usize, run: &Run, texts: &[Text<'_>]) -> Result<()> {
+        let ends = self.converters[axis].ends();
+        for row in run.start..run.end {
+            let start = row.checked_sub(1).map_or(0, |before| ends[before]);
+            let length = ends[row] - start;
+            self.examples.account.merge(&layout.overflow.account(length, layout.window()));
+            for (chunk, range) in (0..).zip(layout.overflow.ranges(length, layout.window())) {
+                let range = start + range.start..start + range.end;
+                let piece = Piece { axis: &self.values[axis..=axis], range, chunk, token: &[], scalars: &self.values, texts, row };
+                self.examples.piece(layout, &piece)?;
             }
         }
         Ok(())

@@ -1,12 +1,12 @@
 //! Sorted batches of made-up events, and the naive model of what becomes of them.
-use super::{Emitted, Emitter, Layout, SHARD_COLUMN};
+use super::{Emitted, Emitter, Frozen, Layout, SHARD_COLUMN};
 use crate::error::Result;
 use crate::shard::decode::List;
 use crate::shard::{ShardSink, TableSink, shard_of};
 use crate::store::Stores;
 use arrow::array::{ArrayRef, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
 use perimeter_contract::Span;
-use perimeter_contract::job::{Dtype, Encode, Feature, Overflow, RecordEncoding, Scale, Sequence, Shape, Sink, SinkFormat, Table, Uri};
+use perimeter_contract::job::{Buckets, Dtype, Encode, Feature, Overflow, RecordEncoding, Scale, Sequence, Shape, Sink, SinkFormat, Table, Uri};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -59,7 +59,16 @@ pub(crate) fn batch(events: &[Event]) -> RecordBatch {
 }
 
 pub(crate) fn feature(name: &str, column: &str, dtype: Dtype) -> Feature {
-    Feature { name: name.to_owned(), column: column.to_owned(), dtype, scale: Scale::None, encode: Encode::Value, missing: None, span: Span::default() }
+    Feature {
+        name: name.to_owned(),
+        column: column.to_owned(),
+        dtype,
+        scale: Scale::None,
+        encode: Encode::Value,
+        tokenizer: None,
+        missing: None,
+        span: Span::default(),
+    }
 }
 
 pub(crate) fn shape(buckets: &[u32]) -> Shape {
@@ -75,8 +84,10 @@ pub(crate) fn shape(buckets: &[u32]) -> Shape {
             },
             feature("account", "account", Dtype::Bytes),
         ],
-        buckets: buckets.to_vec(),
+        buckets: Buckets::Fixed(buckets.to_vec()),
         overflow: Overflow::Split { overlap: 0 },
+        packing: None,
+        statistics: None,
         span: Span::default(),
     }
 }
@@ -123,7 +134,7 @@ pub(crate) fn emit_to(
     partitions: u32,
     cuts: &[usize],
 ) -> Result<Emission> {
-    let layout = Layout::resolve(&shape(buckets), &batch(&[]).schema(), &["__context_person"]).unwrap();
+    let layout = Layout::resolve(&shape(buckets), &batch(&[]).schema(), &["__context_person"], &Frozen::default()).unwrap();
     let layout = Arc::new(layout);
     let sink = Sink { uri: sink.clone(), ..sink_at(Path::new("")) };
     let sink = Arc::new(ShardSink::create(stores, &sink, "cards", run_id)?);

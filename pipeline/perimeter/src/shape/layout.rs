@@ -1,14 +1,15 @@
 //! What every Example of a job looks like, settled before the first row: which columns feed which features, and how.
 use super::column::Values;
 use super::overflow::{Overflow, Side};
+use super::tokenize::Tokenizer;
 use super::{dtype, pack};
 use crate::seal::Unit;
 use crate::shard::Text;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use perimeter_contract::Diagnostic;
-use perimeter_contract::job::{self, Dtype, Encode, Feature, Scale, Shape};
-use std::collections::HashMap;
-use std::num::NonZeroUsize;
+use perimeter_contract::job::{self, Buckets, Dtype, Encode, Feature, Scale, Shape};
+use std::collections::{BTreeMap, HashMap};
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 
 /// The hidden Int32 column that holds a row's shard; see [`shard_column`](crate::shard::shard_column).
@@ -19,6 +20,10 @@ pub const HIDDEN_PREFIX: &str = "__";
 pub const LENGTH: &str = "length";
 /// Every sequence Example carries the number of the chunk in its entity, from 0, under this name.
 pub const CHUNK: &str = "chunk";
+/// After a feature's name: which example of a packed window a place belongs to, from 1.
+pub const SEGMENTATION: &str = "_segmentation";
+/// After a feature's name: the number of a place in its example, from 0.
+pub const POSITION: &str = "_position";
 
 /// A job's shape, resolved against the columns of the sorted, pseudonymized batches.
 #[derive(Debug)]
@@ -31,6 +36,8 @@ pub struct Layout {
     pub(crate) numbers: Vec<Number>,
     /// Text columns of row jobs.
     pub(crate) texts: Vec<TextColumn>,
+    /// Which of [`Layout::numbers`] lie along the bucketed axis: all of a sequence's, or a row's tokens.
+    pub(crate) axis: Vec<usize>,
     /// What an Example holds, in byte order of the names.
     pub(crate) slots: Vec<Slot>,
     /// What happens to examples longer than the largest bucket.
@@ -109,6 +116,17 @@ pub(crate) struct Number {
     pub(crate) encode: Encode,
     pub(crate) scale: Scale,
     pub(crate) out: Out,
+    /// Text as token ids.
+    pub(crate) tokenizer: Option<Arc<Tokenizer>>,
+    /// Values of one event or row: a text's tokens are padded to it. `None`: one, or as many tokens as there are.
+    pub(crate) inner: Option<u32>,
+}
+
+impl Number {
+    /// Values of one place.
+    pub(crate) fn width(&self) -> usize {
+        self.inner.map_or(1, |inner| inner as usize)
+    }
 }
 
 /// A text feature of a row job.
@@ -142,6 +160,17 @@ pub(crate) enum Source {
     Timestamp {
         per_second: i64,
     },
+    /// Text, for a tokenizer.
+    Text,
+}
+
+/// What a shape needs beside its job file: what was loaded, chosen or frozen.
+#[derive(Clone, Debug, Default)]
+pub struct Frozen {
+    /// By feature.
+    pub tokenizers: BTreeMap<String, Arc<Tokenizer>>,
+    /// The buckets, where the job file leaves them to the data.
+    pub buckets: Vec<u32>,
 }
 
 /// What a consumer has to know of one feature; the entries of `shapes.json`.
@@ -157,11 +186,11 @@ pub struct FeatureShape {
 
 impl Layout {
     /// Joins a job's `shape` with the columns of the batches that will be pushed. `contexts` names the hidden Int64 columns in which all events of one
-    /// entity must agree (shift contexts of dates); they count only in sequence jobs.
+    /// entity must agree (shift contexts of dates); they count only in sequence jobs. `frozen` holds what the job file only names.
     ///
     /// # Errors
     /// Every mistake, each at the place in the job file that caused it.
-    pub fn resolve(shape: &Shape, schema: &Schema, contexts: &[&str]) -> Result<Self, Vec<Diagnostic>> {
+    pub fn resolve(shape: &Shape, schema: &Schema, contexts: &[&str], frozen: &Frozen) -> Result<Self, Vec<Diagnostic>> {
         let mut mistakes = Vec::new();
         let find = |name: &str| schema.fields().iter().position(|field| field.name() == name);
         let visible = || {
@@ -174,6 +203,10 @@ impl Layout {
                 Diagnostic::new("no-shard-column", shape.span, format!("the rows have no Int32 column `{SHARD_COLUMN}`")).help("this is a bug: report it"),
             );
         }
+        let buckets = match &shape.buckets {
+            Buckets::Fixed(buckets) => buckets,
+            Buckets::Auto(_) => &frozen.buckets,
+        };
         let mut entity = None;
         if let Some(sequence) = &shape.sequence {
             entity = find(&sequence.by);
@@ -187,7 +220,7 @@ impl Layout {
                 ),
                 Some(_) => {}
             }
-            if shape.buckets.is_empty() || shape.buckets.windows(2).any(|pair| pair[0] >= pair[1]) || shape.buckets[0] == 0 {
+            if buckets.is_empty() || buckets.windows(2).any(|pair| pair[0] >= pair[1]) || buckets[0] == 0 {
                 mistakes.push(Diagnostic::new("buckets", shape.span, "`buckets` of a sequence job are positive and ascend").help("for example [16, 32, 64]"));
             }
         }
@@ -202,8 +235,9 @@ impl Layout {
             texts: Vec::new(),
             slots: Vec::new(),
             overflow: overflow(shape.overflow),
-            packing: None,
-            buckets: if shape.sequence.is_some() { shape.buckets.clone() } else { Vec::new() },
+            packing: shape.packing.map(|packing| limits(packing, buckets)),
+            axis: Vec::new(),
+            buckets: buckets.clone(),
             table,
             table_schema: Arc::new(Schema::new(fields)),
         };
@@ -216,8 +250,12 @@ impl Layout {
                     ),
                 }
             }
+        }
+        if !buckets.is_empty() {
             this.slots.push(Slot { name: LENGTH.to_owned(), dtype: Dtype::Int64, content: Content::Length, inner: None });
-            this.slots.push(Slot { name: CHUNK.to_owned(), dtype: Dtype::Int64, content: Content::Chunk, inner: None });
+            if shape.packing.is_none() {
+                this.slots.push(Slot { name: CHUNK.to_owned(), dtype: Dtype::Int64, content: Content::Chunk, inner: None });
+            }
         }
         for feature in &shape.features {
             let Some(index) = find(&feature.column).filter(|_| !feature.column.starts_with(HIDDEN_PREFIX)) else {
@@ -233,8 +271,15 @@ impl Layout {
                 );
                 continue;
             }
-            match this.content(feature, index, schema.field(index), shape.sequence.is_some()) {
-                Ok(content) => this.slots.push(Slot { name: feature.name.clone(), dtype: feature.dtype, content, inner: None }),
+            match this.content(feature, index, schema.field(index), shape.sequence.is_some(), frozen) {
+                Ok((content, inner)) => {
+                    this.slots.push(Slot { name: feature.name.clone(), dtype: feature.dtype, content, inner });
+                    if this.packing.is_some() && content.on_axis() {
+                        let slot = |suffix: &str, content| Slot { name: format!("{}{suffix}", feature.name), dtype: Dtype::Int32, content, inner: None };
+                        this.slots.push(slot(SEGMENTATION, Content::Segmentation));
+                        this.slots.push(slot(POSITION, Content::Position));
+                    }
+                }
                 Err(mistake) => mistakes.push(mistake),
             }
         }
@@ -246,7 +291,7 @@ impl Layout {
     }
 
     /// How one feature gets its values.
-    fn content(&mut self, feature: &Feature, index: usize, field: &Field, sequence: bool) -> Result<Content, Diagnostic> {
+    fn content(&mut self, feature: &Feature, index: usize, field: &Field, sequence: bool, frozen: &Frozen) -> Result<(Content, Option<u32>), Diagnostic> {
         let refuse = |message: String, help: &str| Err(Diagnostic::new("feature-type", feature.span, message).help(help));
         let (name, column) = (&feature.name, &feature.column);
         if feature.encode == Encode::SecondsSincePrevious && !sequence {
@@ -262,16 +307,30 @@ impl Layout {
                 }
                 if !sequence {
                     self.texts.push(TextColumn { feature: name.clone(), column: column.clone(), index });
-                    return Ok(Content::Text(self.texts.len() - 1));
+                    return Ok((Content::Text(self.texts.len() - 1), None));
                 }
                 if self.entity == Some(index) {
-                    return Ok(Content::Entity);
+                    return Ok((Content::Entity, None));
                 }
                 return refuse(format!("feature `{name}`: text has no static shape inside a sequence"), "only the entity's own column may be `bytes` there");
             }
             (_, Some(dtype)) if dtype.is_float() => Out::Float { dtype, missing: feature.missing },
             (_, Some(dtype)) => Out::Int { dtype, missing: feature.missing.and_then(whole) },
         };
+        if let Some(wanted) = &feature.tokenizer {
+            let Some(tokenizer) = frozen.tokenizers.get(name) else {
+                return refuse(format!("feature `{name}`: its tokenizer was not loaded"), "this is a bug: report it");
+            };
+            if !Text::holds(plain_type(field.data_type())) {
+                return refuse(format!("feature `{name}`: column `{column}` of type {} is no text", field.data_type()), "tokenize a text column");
+            }
+            let on_axis = !sequence && !self.buckets.is_empty();
+            let inner = if on_axis { None } else { wanted.max_tokens.map(NonZeroU32::get) };
+            let (encode, scale) = (Encode::Value, Scale::None);
+            let tokenizer = Some(Arc::clone(tokenizer));
+            let number = Number { feature: name.clone(), column: column.clone(), index, source: Source::Text, encode, scale, out, tokenizer, inner };
+            return Ok((self.number(number, sequence || on_axis), inner));
+        }
         let Some(source) = Source::of(plain_type(field.data_type())) else {
             return refuse(
                 format!("feature `{name}`: column `{column}` of type {} is no number", field.data_type()),
@@ -309,10 +368,18 @@ impl Layout {
                 );
             }
         }
-        let number = Number { feature: name.clone(), column: column.clone(), index, source, encode: feature.encode, scale: feature.scale, out };
+        let (encode, scale, tokenizer) = (feature.encode, feature.scale, None);
+        let number = Number { feature: name.clone(), column: column.clone(), index, source, encode, scale, out, tokenizer, inner: None };
+        Ok((self.number(number, sequence), None))
+    }
+
+    fn number(&mut self, number: Number, on_axis: bool) -> Content {
         self.numbers.push(number);
-        let index = self.numbers.len() - 1;
-        Ok(if sequence { Content::Axis(index) } else { Content::Scalar(index) })
+        if !on_axis {
+            return Content::Scalar(self.numbers.len() - 1);
+        }
+        self.axis.push(self.numbers.len() - 1);
+        Content::Axis(self.axis.len() - 1)
     }
 
     /// Whether Examples are sequences; else each is a row.
@@ -342,7 +409,11 @@ impl Layout {
 
     /// What lies along the bucketed axis; `None` in row jobs.
     pub fn axis_unit(&self) -> Option<Unit> {
-        self.sequences().then_some(Unit::Events)
+        match (self.sequences(), self.buckets.is_empty()) {
+            (true, _) => Some(Unit::Events),
+            (false, false) => Some(Unit::Tokens),
+            (false, true) => None,
+        }
     }
 
     /// The buckets, or the one place of row jobs.
@@ -352,12 +423,12 @@ impl Layout {
 
     /// Per series along the axis: its values, none yet.
     pub(crate) fn axis_values(&self) -> Vec<Values> {
-        self.numbers.iter().map(Values::of).collect()
+        self.axis.iter().filter_map(|&index| self.numbers.get(index)).map(Values::of).collect()
     }
 
     /// Per series along the axis: values of one place.
     pub(crate) fn axis_widths(&self) -> impl Iterator<Item = usize> + '_ {
-        self.numbers.iter().map(|_| 1)
+        self.axis.iter().filter_map(|&index| self.numbers.get(index)).map(Number::width)
     }
 
     /// Columns of the table, as indexes into a batch.
@@ -377,7 +448,13 @@ impl Layout {
     }
 }
 
-fn overflow(overflow: job::Overflow) -> Overflow {
+fn limits(packing: job::Packing, buckets: &[u32]) -> pack::Limits {
+    let size = |number: u32| NonZeroUsize::new(number as usize).unwrap_or(NonZeroUsize::MIN);
+    pack::Limits { window: size(buckets.last().copied().unwrap_or(1)), segments: size(packing.max_segments.get()), open: size(packing.open_windows.get()) }
+}
+
+/// How examples longer than the largest bucket are cut.
+pub(crate) fn overflow(overflow: job::Overflow) -> Overflow {
     match overflow {
         job::Overflow::Split { overlap } => Overflow::Split { overlap: overlap as usize },
         job::Overflow::Truncate(job::Side::Left) => Overflow::Truncate(Side::Left),
