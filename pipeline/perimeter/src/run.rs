@@ -1,7 +1,11 @@
 //! A whole job: the stages in their order, from a plan to a sealed dataset.
 //!
 //! [`run`] is what the command line calls and what a test can call: `run(&plan, &services)`. [`check`] reads and checks
-//! everything and writes nothing.
+//! everything and writes nothing; [`profile`] finds out how long examples are.
+mod freeze;
+
+pub use freeze::profile;
+
 use crate::check::metric::Verdict;
 use crate::check::report;
 use crate::engine::digests::{self, Gather, Gathered};
@@ -16,13 +20,10 @@ use crate::progress::{Progress, Stage};
 use crate::pseudonymize::pseudonymize;
 use crate::read::InputFile;
 use crate::seal::{self, Sealed};
-use crate::shape::measure::Measured;
-use crate::shape::statistics::Statistics;
-use crate::shape::{self, Frozen};
 use crate::shard::{ShardSink, TableSink};
 use crate::store::Stores;
 use chrono::{DateTime, Utc};
-use perimeter_contract::job::{Buckets, Uri};
+use perimeter_contract::job::Uri;
 use perimeter_pseudonym::RootKey;
 use perimeter_pseudonym::transform::{CryptoHash, CryptoHashOptions, Encoding};
 use rand::Rng;
@@ -30,7 +31,6 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -53,9 +53,6 @@ impl Services {
         Self { stores: Arc::new(Stores::new(tokio::runtime::Handle::current())), limits, progress: Arc::default() }
     }
 }
-
-/// The fewest privacy units that frozen statistics stand for, while no gate of the policy says another number.
-const MIN_UNITS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9);
 
 /// When and as what a run happened: the manifest's `run`.
 #[derive(Clone, Debug)]
@@ -140,8 +137,8 @@ async fn until_closed(
         passes.gather = Some(Gather::start(&context, &plan.rules, limits)?);
     }
     quality(plan, &in_order(verdicts.clone()))?;
-    let statistics = freeze(plan, services, &keys, run, passes.violations.as_ref()).await?;
-    let frozen = frozen(plan, statistics.as_ref());
+    let statistics = freeze::freeze(plan, services, &keys, run, passes.violations.as_ref()).await?;
+    let frozen = freeze::frozen(plan, statistics.as_ref());
     let checked = Checked::register(plan, &context, services, Some(&quarantined), &passes)?;
     let prepared = prepare(plan, context, checked).await?;
     let pseudonymized = pseudonymize(prepared, plan, &keys, limits, &run.id).await?;
@@ -157,64 +154,6 @@ async fn until_closed(
     tally.verdicts = in_order(verdicts);
     gate(plan, &tally)?;
     Ok((closed, tally))
-}
-
-/// What the job leaves to the data: pinned, or found out by a pass of its own; `None` where it leaves nothing.
-async fn freeze(plan: &Plan, services: &Services, keys: &Keys, run: &RunId, violations: Option<&Arc<Violations>>) -> Result<Option<Statistics>> {
-    if let Some(pinned) = &plan.statistics {
-        return Ok(Some(pinned.clone()));
-    }
-    let shape = &plan.contract.job.shape;
-    let Buckets::Auto(auto) = &shape.buckets else { return Ok(None) };
-    services.progress.expect_bytes(2 * input_bytes(plan));
-    let measured = measure(plan, services, keys, &run.id, violations).await?;
-    let mut statistics = Statistics::new(MIN_UNITS);
-    statistics.buckets = Some(measured.buckets(auto, shape::job_overflow(shape.overflow)));
-    Ok(Some(statistics))
-}
-
-/// What the layout needs of what was loaded and frozen.
-fn frozen(plan: &Plan, statistics: Option<&Statistics>) -> Frozen {
-    let buckets = statistics.and_then(|statistics| statistics.buckets.clone()).unwrap_or_default();
-    Frozen { tokenizers: plan.tokenizers.clone(), buckets }
-}
-
-/// A pass over the rows that a run would write, which writes nothing.
-async fn measure(plan: &Plan, services: &Services, keys: &Keys, run_id: &str, violations: Option<&Arc<Violations>>) -> Result<Measured> {
-    let context = engine::session(&services.limits).map_err(|error| engine::failure::FirstFailure::default().explain(&error))?;
-    let passes = Passes { violations: violations.cloned(), gather: None, ahead: true };
-    let checked = Checked::register(plan, &context, services, None, &passes)?;
-    let prepared = prepare(plan, context, checked).await?;
-    let pseudonymized = pseudonymize(prepared, plan, keys, &services.limits, run_id).await?;
-    let sorted = order::sort(pseudonymized, plan, &services.limits)?;
-    let buckets = match &plan.contract.job.shape.buckets {
-        Buckets::Auto(auto) => vec![auto.max.get()],
-        Buckets::Fixed(_) => Vec::new(),
-    };
-    let layout = sorted.layout(plan, &Frozen { buckets, ..frozen(plan, None) })?;
-    engine::measure::measure(sorted, layout).await
-}
-
-/// How long the examples of a run would be, before any is cut or padded. Reads what a run would read and opens the keys that it would open; writes nothing
-/// (but a keyring that `create: true` asks for).
-///
-/// # Errors
-/// What a run can end with before it writes; `no-lengths` (exit 2) for a job whose examples have no length.
-pub async fn profile(plan: &Plan, services: &Services) -> Result<Measured> {
-    let Services { stores, progress, .. } = services;
-    if plan.contract.job.shape.buckets.is_none() {
-        return Err(Failure::new(Culprit::File, "no-lengths", "the job makes an example of every row, and all have one shape")
-            .help("there is nothing to choose: one compilation, no padding")
-            .into());
-    }
-    progress.expect_bytes(input_bytes(plan));
-    progress.enter(Stage::Keys);
-    let keys = keys::open(plan, stores).await?;
-    progress.enter(Stage::Read);
-    let violations = if plan.rules.sets.rejects_rows() { Some(Arc::new(look_ahead(plan, services).await?.violations)) } else { None };
-    let measured = measure(plan, services, &keys, &RunId::new().id, violations.as_ref()).await?;
-    progress.enter(Stage::Done);
-    Ok(measured)
 }
 
 /// From closed shards to the manifest.

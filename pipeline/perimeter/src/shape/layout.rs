@@ -1,11 +1,16 @@
 //! What every Example of a job looks like, settled before the first row: which columns feed which features, and how.
+mod number;
+
+pub(crate) use number::{Number, Out, Source, narrow};
+
 use super::column::Values;
 use super::overflow::{Overflow, Side};
 use super::tokenize::Tokenizer;
 use super::{dtype, pack};
 use crate::seal::Unit;
 use crate::shard::Text;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use number::whole;
 use perimeter_contract::Diagnostic;
 use perimeter_contract::job::{self, Buckets, Dtype, Encode, Feature, Scale, Shape};
 use std::collections::{BTreeMap, HashMap};
@@ -106,62 +111,12 @@ impl Content {
     }
 }
 
-/// A numeric feature's way from column to Example.
-#[derive(Clone, Debug)]
-pub(crate) struct Number {
-    pub(crate) feature: String,
-    pub(crate) column: String,
-    pub(crate) index: usize,
-    pub(crate) source: Source,
-    pub(crate) encode: Encode,
-    pub(crate) scale: Scale,
-    pub(crate) out: Out,
-    /// Text as token ids.
-    pub(crate) tokenizer: Option<Arc<Tokenizer>>,
-    /// Values of one event or row: a text's tokens are padded to it. `None`: one, or as many tokens as there are.
-    pub(crate) inner: Option<u32>,
-}
-
-impl Number {
-    /// Values of one place.
-    pub(crate) fn width(&self) -> usize {
-        self.inner.map_or(1, |inner| inner as usize)
-    }
-}
-
 /// A text feature of a row job.
 #[derive(Debug)]
 pub(crate) struct TextColumn {
     pub(crate) feature: String,
     pub(crate) column: String,
     pub(crate) index: usize,
-}
-
-/// What a numeric feature becomes; `missing` stands for null.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Out {
-    Float { dtype: dtype::Dtype, missing: Option<f64> },
-    Int { dtype: dtype::Dtype, missing: Option<i64> },
-}
-
-/// How a numeric column is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    Boolean,
-    /// Any integer that fits an i64 (cast to Int64 where it is narrower).
-    Integer,
-    Decimal {
-        scale: u8,
-    },
-    Float,
-    /// Days since 1970-01-01.
-    Date,
-    /// Ticks a second; as a value, microseconds since 1970-01-01.
-    Timestamp {
-        per_second: i64,
-    },
-    /// Text, for a tokenizer.
-    Text,
 }
 
 /// What a shape needs beside its job file: what was loaded, chosen or frozen.
@@ -475,31 +430,4 @@ fn plain_type(data_type: &DataType) -> &DataType {
         DataType::Dictionary(_, values) => values,
         other => other,
     }
-}
-
-impl Source {
-    fn of(data_type: &DataType) -> Option<Self> {
-        Some(match data_type {
-            DataType::Boolean => Self::Boolean,
-            DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64 | DataType::UInt8 | DataType::UInt16 | DataType::UInt32 => Self::Integer,
-            DataType::Decimal128(_, scale) => Self::Decimal { scale: u8::try_from(*scale).ok()? },
-            DataType::Float32 | DataType::Float64 => Self::Float,
-            DataType::Date32 => Self::Date,
-            DataType::Timestamp(TimeUnit::Second, _) => Self::Timestamp { per_second: 1 },
-            DataType::Timestamp(TimeUnit::Millisecond, _) => Self::Timestamp { per_second: 1_000 },
-            DataType::Timestamp(TimeUnit::Microsecond, _) => Self::Timestamp { per_second: 1_000_000 },
-            DataType::Timestamp(TimeUnit::Nanosecond, _) => Self::Timestamp { per_second: 1_000_000_000 },
-            _ => return None,
-        })
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "rounding to float32 is what the feature asks for; infinity is refused after")]
-pub(crate) fn narrow(value: f64) -> f32 {
-    value as f32
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
-fn whole(value: f64) -> Option<i64> {
-    (value.fract() == 0.0 && (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value)).then_some(value as i64)
 }
