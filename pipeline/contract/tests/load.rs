@@ -208,8 +208,7 @@ fn all_mistakes_of_all_files_in_one_run() {
         "unknown-parameter", // --param dat
         "missing-parameter", // date
         "unknown-key-name",  // persn
-        "missing-key",       // dtype
-        "unknown-key",       // dtyp
+        "unknown-key",       // dtyp, which may well be `dtype`
         "buckets-order",
         "unknown-key", // semanticTyp
         "bad-duration",
