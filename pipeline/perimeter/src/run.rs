@@ -176,8 +176,8 @@ async fn seal_closed(
     let total_shards = plan.shards;
     let tokenizers = closed.tokenizers(plan);
     let sealed = spawn_blocking(move || {
-        let table = table.as_deref().map(|table| (table, closed.parts));
         let made = seal::Made { conservation: closed.conserved(), statistics: closed.statistics, tokenizers };
+        let table = table.as_deref().map(|table| (table, closed.parts));
         seal::seal(facts, &closed.layout, made, total_shards, &sink, closed.shards, table)
     });
     let sealed = sealed.await.map_err(|_| stopped())??;

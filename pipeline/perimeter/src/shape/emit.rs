@@ -3,7 +3,7 @@ mod examples;
 
 use super::column::{Converter, Values};
 use super::layout::Layout;
-use super::overflow::{Conservation, Cutter, End, Overflow, Step};
+use super::overflow::{Conservation, Cutter, End, Step};
 use super::pack::Packed;
 use super::runs::{Run, Runs};
 use crate::error::{Culprit, Failure, Result};

@@ -313,7 +313,7 @@ impl Layout {
             }
             let exact = match source {
                 Source::Decimal { scale } => scale == 0,
-                Source::Float => false,
+                Source::Float | Source::Text => false,
                 Source::Boolean | Source::Integer | Source::Date | Source::Timestamp { .. } => true,
             };
             if !exact {

@@ -273,7 +273,7 @@ fn layouts_of_columns_do_not_show() {
             let layout = Layout::resolve(&shape(buckets), &batch.schema(), &["__context_person"], &Frozen::default()).unwrap();
             let folder = tempfile::tempdir().unwrap();
             let sink = Arc::new(ShardSink::create(&stores(), &sink_at(folder.path()), "d", "r").unwrap());
-            let mut emitter = Emitter::new(Arc::new(layout), sink, None, vec![0], 1);
+            let mut emitter = Emitter::new(Arc::new(layout), sink, None, vec![0], 1).unwrap();
             emitter.push(&batch.slice(0, 20)).unwrap();
             emitter.push(&batch.slice(20, batch.num_rows() - 20)).unwrap();
             emitter.finish().unwrap().shards.iter().map(|shard| shard.proof().sha256()).collect::<Vec<_>>()
