@@ -363,6 +363,44 @@ def tokens(suite, perimeter):
     suite.check("tokens of a pseudonymized column are refused", [] if done.code == 2 and "tokenized-column" in done.err else [done.last])
 
 
+def maxtext(suite, perimeter):
+    """`layout: maxtext`: one column and nothing beside it, of any length: events, tokens, or the text itself."""
+    import tokenizers
+    from array_record.python import array_record_module
+    from example_proto import example_class
+    example, reference = example_class(), tokenizers.Tokenizer.from_file(str(TOKENIZER))
+    reference.no_truncation(), reference.no_padding()
+    reference.encode_special_tokens = True
+    mark = "<|endoftext|>"
+    end = reference.token_to_id(mark)
+    rows = fresh()
+    events_of = collections.Counter(tuple(row[1] for row in part) for part in pieces(rows, [20], {}).values())
+    ids = collections.Counter((*reference.encode(row[4], add_special_tokens=False).ids, end) for row in rows)
+    texts = collections.Counter(row[4].encode() for row in rows)
+    cases = [("events", f"{SEQUENCE}layout: maxtext\nbuckets: [20]", "{name: inputs, column: at, dtype: int64}", "int64_list", events_of),
+             ("tokens", "layout: maxtext", f'{{name: text, column: memo, tokenizer: {TOKENIZER}, eos: "{mark}"}}', "int64_list", ids),
+             ("raw text", "layout: maxtext", "{name: text, column: memo, dtype: bytes}", "bytes_list", texts)]
+    for what, shape, feature, kind, wanted in cases:
+        what = f"maxtext, {what}"
+        version = same_everywhere(suite, perimeter, what, job(shape, [feature]))
+        if version is None:
+            continue
+        found, wrong, made = collections.Counter(), [], manifest(version)
+        for shard in made["shards"]:
+            reader = array_record_module.ArrayRecordReader(str(version / shard["path"]))
+            for record in reader.read_all() if shard["records"] else []:
+                features = example.FromString(record).features.feature
+                if len(features) != 1 or features[name := next(iter(features))].WhichOneof("kind") != kind or name != feature[7:].split(",")[0]:
+                    wrong.append(f"{sorted(features)}")
+                value = getattr(next(iter(features.values())), kind).value
+                found[value[0] if kind == "bytes_list" else tuple(value)] += 1
+            reader.close()
+        suite.check(f"{what}: every example is there once, unpadded", wrong + ([] if found == wanted else [f"{sum(found.values())} examples for {sum(wanted.values())}"]))
+        if kind == "int64_list":
+            elements = made["conservation"]["elements"]
+            suite.equal(f"{what}: the manifest accounts for all", (elements["kept"], elements["pieces"]), (sum(len(k) * n for k, n in wanted.items()), sum(wanted.values())))
+
+
 def waste(lengths, buckets):
     """Elements of padding."""
     return sum(next(b for b in buckets if b >= length) - length for length in lengths)

@@ -249,6 +249,8 @@ pub enum Provider {
 /// `shape`.
 #[derive(Clone, Debug)]
 pub struct Shape {
+    /// How examples are laid out.
+    pub layout: Layout,
     /// Absent: one example per row.
     pub sequence: Option<Sequence>,
     /// In file order.
@@ -263,6 +265,17 @@ pub struct Shape {
     pub statistics: Option<Pinned>,
     /// Where the shape stands.
     pub span: Span,
+}
+
+/// `shape.layout`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Layout {
+    /// Every feature has a fixed shape per bucket.
+    #[default]
+    Static,
+    /// One feature and nothing beside it: int64 of any length, or a text. MaxText packs such examples itself.
+    Maxtext,
 }
 
 /// `shape.sequence`.

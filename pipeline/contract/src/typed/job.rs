@@ -1,5 +1,5 @@
 //! Job files as typed.
-use crate::job::{Dtype, Encode, RecordEncoding, Scale, Side, SinkFormat};
+use crate::job::{Dtype, Encode, Layout, RecordEncoding, Scale, Side, SinkFormat};
 use crate::spanned::{Entries, Exact, OneOrMany, ShortOr, Spanned};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -367,8 +367,7 @@ pub(crate) struct LocalKey {
     "split": "split-not-available", "shuffle": "shuffle-not-available", "partialBatch": "partial-batch-not-available"
 }))]
 pub(crate) struct Shape {
-    /// `static`: every feature has a fixed shape per bucket.
-    #[allow(dead_code, reason = "there is one value")]
+    /// `static` by default.
     pub(crate) layout: Option<Spanned<Layout>>,
     /// One example per entity; without it one per row.
     pub(crate) sequence: Option<Spanned<Sequence>>,
@@ -383,15 +382,6 @@ pub(crate) struct Shape {
     pub(crate) packing: Option<Spanned<Packing>>,
     /// A `statistics.json` of an earlier run: its buckets, scales and vocabularies are taken as they are.
     pub(crate) statistics: Option<Spanned<String>>,
-}
-
-/// How examples are laid out.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("x-not-available" = {"maxtext": "layout-not-available"}))]
-pub(crate) enum Layout {
-    /// Every feature has a fixed shape per bucket.
-    Static,
 }
 
 /// How events become one example.

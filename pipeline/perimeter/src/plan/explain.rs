@@ -298,6 +298,7 @@ pub fn json(plan: &Plan) -> Value {
         "quarantine": {"uri": job.quarantine.uri.0, "key": job.quarantine.key},
         "gates": {"maxRejectedFraction": plan.contract.policy.gates.max_rejected_fraction},
         "shape": {
+            "layout": shape.layout,
             "sequence": shape.sequence.as_ref().map(|sequence| json!({"by": sequence.by, "orderBy": sequence.order_by})),
             "buckets": shape::buckets(&shape.buckets),
             "overflow": shape::overflow(shape.overflow),

@@ -1,5 +1,5 @@
 //! A job's shape in words and as JSON, for `perimeter plan`.
-use perimeter_contract::job::{Buckets, Job, Overflow, RecordEncoding, Side};
+use perimeter_contract::job::{Buckets, Job, Layout, Overflow, RecordEncoding, Side};
 use serde_json::{Value, json};
 
 /// What an example is, in words.
@@ -21,6 +21,13 @@ pub(super) fn words(job: &Job) -> String {
         Overflow::Truncate(Side::Left) => words.push_str(", of longer ones the newest elements"),
         Overflow::Truncate(Side::Right) => words.push_str(", of longer ones the oldest elements"),
         Overflow::Reject => words.push_str(", longer ones left out"),
+    }
+    if shape.layout == Layout::Maxtext {
+        words = match shape.buckets.listed() {
+            [cut] => format!("{what} of any length up to {cut}, one column for MaxText"),
+            _ if shape.sequence.is_none() && shape.features.iter().all(|feature| feature.tokenizer.is_none()) => "one text per row, for MaxText".to_owned(),
+            _ => format!("{what} of any length, one column for MaxText"),
+        };
     }
     if job.sink.encoding == RecordEncoding::Tensor {
         words.push_str(", as raw tensors");

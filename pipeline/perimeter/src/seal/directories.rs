@@ -1,13 +1,15 @@
 //! The files that make each bucket's folder a TFDS directory.
 use super::manifest::{Feature, Split};
-use crate::shape::dtype;
+use crate::shape::{ANY_LENGTH, dtype};
 use crate::shard::{ClosedShard, ShardSink, bucket_folder, file_format, tfds};
 use perimeter_contract::job::RecordEncoding;
 use std::collections::BTreeSet;
 
-/// `dataset_info.json` and `features.json` of every bucket: path and bytes. None for raw tensors, which TFDS does not decode.
+/// `dataset_info.json` and `features.json` of every bucket: path and bytes. None for raw tensors, which TFDS does not decode, and for
+/// features of any length, which have no place in its `Tensor`.
 pub(super) fn files(sink: &ShardSink, splits: &[Split], shards: &[ClosedShard]) -> Vec<(String, Vec<u8>)> {
-    if sink.encoding() != RecordEncoding::TfExample {
+    let any = |split: &Split| split.features.iter().any(|feature| feature.shape.contains(&ANY_LENGTH));
+    if sink.encoding() != RecordEncoding::TfExample || splits.iter().any(any) {
         return Vec::new();
     }
     let buckets: BTreeSet<Option<u32>> = splits.iter().map(|split| split.bucket).collect();

@@ -250,7 +250,7 @@ pub struct Feature {
     pub name: String,
     /// Its type.
     pub dtype: Dtype,
-    /// Its static shape; empty for a single value.
+    /// Its static shape; empty for a single value, `[0]` for one of any length (`layout: maxtext`).
     pub shape: Vec<u32>,
 }
 

@@ -1,7 +1,7 @@
 //! Reads a finished shard back: is it sound, and does every example have the one shape it must have?
 use super::manifest::{Feature, ShardFormat};
-use crate::shape::LENGTH;
 use crate::shape::dtype;
+use crate::shape::{ANY_LENGTH, LENGTH};
 use crate::shard::tensor::{Tensor, TensorLayout};
 use crate::shard::tf_record::{RecordError, RecordReader};
 use crate::shard::{ListKind, StoredFile, each_field};
@@ -121,8 +121,9 @@ pub(super) fn tensor_layout(features: &[Feature]) -> Option<TensorLayout> {
 
 /// The events of an example that has the declared features and no other, in the order of the names, with as many values as the shape says.
 fn events_of(record: &[u8], bucket: Option<u32>, features: &[Feature]) -> Option<u64> {
-    let (mut at, mut matches, mut length) = (0, true, None);
+    let (mut at, mut matches, mut length, mut values) = (0, true, None, 0);
     let read = each_field(record, |field| {
+        values = field.values as u64;
         matches &= features.get(at).is_some_and(|feature| is(&field, feature));
         at += 1;
         if field.name == LENGTH {
@@ -132,7 +133,7 @@ fn events_of(record: &[u8], bucket: Option<u32>, features: &[Feature]) -> Option
     if read.is_err() || !matches || at != features.len() {
         return None;
     }
-    sound_length(bucket, length)
+    if features.iter().any(|feature| feature.shape.contains(&ANY_LENGTH)) { Some(values) } else { sound_length(bucket, length) }
 }
 
 /// The events that an example counts for: its `length`, within the bucket; 1 for a row.
@@ -152,7 +153,8 @@ fn is(found: &crate::shard::Field<'_>, feature: &Feature) -> bool {
         Dtype::Bfloat16 | Dtype::Float16 => (ListKind::Bytes, 1, Some(2 * values)),
         Dtype::Bytes => (ListKind::Bytes, values, None),
     };
-    found.name == feature.name && found.kind == Some(kind) && found.values == values && bytes.is_none_or(|bytes| found.bytes == bytes)
+    let any = feature.shape.contains(&ANY_LENGTH);
+    found.name == feature.name && found.kind == Some(kind) && (any || found.values == values) && bytes.is_none_or(|bytes| found.bytes == bytes)
 }
 
 /// A stored file from its start to its end.

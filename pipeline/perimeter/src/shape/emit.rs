@@ -320,3 +320,6 @@ impl fmt::Debug for Emitter {
         f.debug_struct("Emitter").field("rows", &self.rows).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

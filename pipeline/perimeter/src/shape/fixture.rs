@@ -6,7 +6,7 @@ use crate::shard::{ShardSink, TableSink, shard_of};
 use crate::store::Stores;
 use arrow::array::{ArrayRef, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
 use perimeter_contract::Span;
-use perimeter_contract::job::{Buckets, Dtype, Encode, Feature, Overflow, RecordEncoding, Scale, Sequence, Shape, Sink, SinkFormat, Table, Uri};
+use perimeter_contract::job::{self, Buckets, Dtype, Encode, Feature, Overflow, RecordEncoding, Scale, Sequence, Shape, Sink, SinkFormat, Table, Uri};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -73,6 +73,7 @@ pub(crate) fn feature(name: &str, column: &str, dtype: Dtype) -> Feature {
 
 pub(crate) fn shape(buckets: &[u32]) -> Shape {
     Shape {
+        layout: job::Layout::Static,
         sequence: (!buckets.is_empty()).then(|| Sequence { by: "account".to_owned(), order_by: vec!["booked_at".to_owned()], span: Span::default() }),
         features: vec![
             Feature { scale: Scale::Log1p, ..feature("amount", "amount", Dtype::Float32) },

@@ -25,6 +25,8 @@ pub const HIDDEN_PREFIX: &str = "__";
 pub const LENGTH: &str = "length";
 /// Every sequence Example carries the number of the chunk in its entity, from 0, under this name.
 pub const CHUNK: &str = "chunk";
+/// A dimension of any length in [`FeatureShape::shape`]: of `layout: maxtext`, and of nothing else.
+pub const ANY_LENGTH: u32 = 0;
 /// After a feature's name: which example of a packed window a place belongs to, from 1.
 pub const SEGMENTATION: &str = "_segmentation";
 /// After a feature's name: the number of a place in its example, from 0.
@@ -50,6 +52,8 @@ pub struct Layout {
     /// Several examples in one window.
     pub(crate) packing: Option<pack::Limits>,
     buckets: Vec<u32>,
+    /// One feature of any length and nothing beside it: where it is cut, if anywhere.
+    unpadded: Option<Option<u32>>,
     table: Vec<usize>,
     table_schema: SchemaRef,
 }
@@ -135,7 +139,7 @@ pub struct FeatureShape {
     pub name: String,
     /// Its type.
     pub dtype: Dtype,
-    /// Empty for a single value.
+    /// Empty for a single value; [`ANY_LENGTH`] where it is not static.
     pub shape: Vec<u32>,
 }
 
@@ -193,6 +197,7 @@ impl Layout {
             packing: shape.packing.map(|packing| limits(packing, buckets)),
             axis: Vec::new(),
             buckets: buckets.clone(),
+            unpadded: None,
             table,
             table_schema: Arc::new(Schema::new(fields)),
         };
@@ -206,7 +211,10 @@ impl Layout {
                 }
             }
         }
-        if !buckets.is_empty() {
+        let tokenized = shape.features.iter().any(|feature| feature.tokenizer.is_some());
+        if shape.layout == job::Layout::Maxtext && (shape.sequence.is_some() || tokenized) {
+            this.unpadded = Some(std::mem::take(&mut this.buckets).last().copied());
+        } else if !buckets.is_empty() {
             this.slots.push(Slot { name: LENGTH.to_owned(), dtype: Dtype::Int64, content: Content::Length, inner: None });
             if shape.packing.is_none() {
                 this.slots.push(Slot { name: CHUNK.to_owned(), dtype: Dtype::Int64, content: Content::Chunk, inner: None });
@@ -279,7 +287,7 @@ impl Layout {
             if !Text::holds(plain_type(field.data_type())) {
                 return refuse(format!("feature `{name}`: column `{column}` of type {} is no text", field.data_type()), "tokenize a text column");
             }
-            let on_axis = !sequence && !self.buckets.is_empty();
+            let on_axis = !sequence && (!self.buckets.is_empty() || self.unpadded.is_some());
             let inner = if on_axis { None } else { wanted.max_tokens.map(NonZeroU32::get) };
             let (encode, scale) = (Encode::Value, Scale::None);
             let tokenizer = Some(Arc::clone(tokenizer));
@@ -349,7 +357,15 @@ impl Layout {
 
     /// The largest bucket: where longer sequences are cut. 1 in row jobs.
     pub(crate) fn chunk_events(&self) -> usize {
-        self.buckets.last().map_or(1, |&bucket| bucket as usize)
+        match self.unpadded {
+            Some(cut) => cut.map_or(usize::MAX, |cut| cut as usize),
+            None => self.buckets.last().map_or(1, |&bucket| bucket as usize),
+        }
+    }
+
+    /// Whether examples are one feature of any length and nothing beside it.
+    pub fn is_unpadded(&self) -> bool {
+        self.unpadded.is_some()
     }
 
     /// The same, as a window that is never empty.
@@ -364,7 +380,7 @@ impl Layout {
 
     /// What lies along the bucketed axis; `None` in row jobs.
     pub fn axis_unit(&self) -> Option<Unit> {
-        match (self.sequences(), self.buckets.is_empty()) {
+        match (self.sequences(), self.buckets.is_empty() && self.unpadded.is_none()) {
             (true, _) => Some(Unit::Events),
             (false, false) => Some(Unit::Tokens),
             (false, true) => None,
@@ -398,7 +414,8 @@ impl Layout {
 
     /// What an Example of `bucket` (`None`: a row) holds, in the order of its bytes.
     pub fn features(&self, bucket: Option<u32>) -> Vec<FeatureShape> {
-        let shape = |slot: &Slot| bucket.filter(|_| slot.content.on_axis()).into_iter().chain(slot.inner).collect();
+        let any = self.unpadded.map(|_| ANY_LENGTH);
+        let shape = |slot: &Slot| any.or(bucket).filter(|_| slot.content.on_axis()).into_iter().chain(slot.inner).collect();
         self.slots.iter().map(|slot| FeatureShape { name: slot.name.clone(), dtype: slot.dtype, shape: shape(slot) }).collect()
     }
 }

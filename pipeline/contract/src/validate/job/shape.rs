@@ -2,7 +2,7 @@
 use super::super::places::{Places, Use};
 use super::super::{Report, is_identifier, touched, unique};
 use crate::diagnostic::shorten;
-use crate::job::{AutoBuckets, Buckets, Dtype, Encode, Feature, Overflow, Packing, Pinned, RecordEncoding, Scale, Sequence, Shape, Sink, Tokenizer};
+use crate::job::{AutoBuckets, Buckets, Dtype, Encode, Feature, Layout, Overflow, Packing, Pinned, RecordEncoding, Scale, Sequence, Shape, Sink, Tokenizer};
 use crate::spanned::{OneOrMany, ShortOr, Spanned};
 use crate::typed::job as typed;
 use crate::{Diagnostic, Span, codes};
@@ -12,6 +12,8 @@ pub(crate) fn shape(typed: Spanned<typed::Shape>, places: &Places<'_>, report: &
     let Spanned { value: typed, span } = typed;
     let cut = touched(report, span);
     let has_sequence = typed.sequence.is_some();
+    let (layout, layout_span) = typed.layout.map_or((Layout::Static, span), |layout| (layout.value, layout.span));
+    let tokens = if layout == Layout::Maxtext { Dtype::Int64 } else { Dtype::Int32 };
     let sequence = typed.sequence.map(|sequence| self::sequence(sequence, report));
     let by = sequence.as_ref().and_then(|sequence| sequence.as_ref()).map(|sequence| sequence.by.clone());
     let keys: Vec<(&str, Span)> = [
@@ -37,7 +39,7 @@ pub(crate) fn shape(typed: Spanned<typed::Shape>, places: &Places<'_>, report: &
         }
         unique(features.value.iter().filter_map(|f| f.value.name.as_ref()).map(|name| (name.value.as_str(), name.span)), "the feature", report);
         let count = features.value.len();
-        let features: Vec<Feature> = features.value.into_iter().filter_map(|f| feature(f, has_sequence, by.as_deref(), places, report)).collect();
+        let features: Vec<Feature> = features.value.into_iter().filter_map(|f| feature(f, has_sequence, by.as_deref(), tokens, places, report)).collect();
         (features.len() == count).then_some(features)
     });
     let tokenized = features.iter().flatten().filter(|feature| feature.tokenizer.is_some()).count();
@@ -67,9 +69,12 @@ pub(crate) fn shape(typed: Spanned<typed::Shape>, places: &Places<'_>, report: &
         None => None,
     };
     let buckets = buckets.unwrap_or(Some(Buckets::Fixed(Vec::new())))?;
-    let shape = Shape { sequence, features: features?, buckets, overflow: overflow?, packing, statistics, span };
+    let shape = Shape { layout, sequence, features: features?, buckets, overflow: overflow?, packing, statistics, span };
     let before = report.len();
-    tokens_have_a_shape(&shape, report);
+    match layout {
+        Layout::Static => tokens_have_a_shape(&shape, report),
+        Layout::Maxtext => one_column(&shape, layout_span, report),
+    }
     if let Some(at) = packing_span {
         can_be_packed(&shape, at, report);
     }
@@ -93,6 +98,31 @@ fn tokens_have_a_shape(shape: &Shape, report: &mut Report) {
         let message = format!("the feature `{}` has texts of any length", shorten(&feature.name));
         let help = if shape.sequence.is_some() { "`maxTokens: 32`" } else { "`maxTokens: 32`, or `buckets` of tokens" };
         report.push(Diagnostic::new(codes::BAD_TOKENIZER, tokenizer.span, message).help(help));
+    }
+}
+
+/// `layout: maxtext`.
+fn one_column(shape: &Shape, at: Span, report: &mut Report) {
+    let mut refuse = |span: Span, message: String, help: &str| report.push(Diagnostic::new(codes::BAD_LAYOUT, span, message).help(help));
+    if let Some(extra) = shape.features.get(1) {
+        refuse(extra.span, format!("`layout: maxtext` has one feature, and there are {}", shape.features.len()), "keep the one that MaxText reads");
+    }
+    if shape.packing.is_some() {
+        refuse(at, "`layout: maxtext` and `packing`".to_owned(), "MaxText packs by itself: remove `packing`, or `layout: static`");
+    }
+    if shape.buckets.listed().len() > 1 || matches!(shape.buckets, Buckets::Auto(_)) {
+        refuse(at, "`layout: maxtext` does not pad".to_owned(), "`buckets: [2048]`: where longer examples are cut");
+    }
+    if let Some(feature) = shape.features.first() {
+        let fits = match (&shape.sequence, &feature.tokenizer) {
+            (Some(_), None) | (None, Some(_)) => feature.dtype == Dtype::Int64,
+            (None, None) => feature.dtype == Dtype::Bytes,
+            (Some(_), Some(_)) => false,
+        };
+        if !fits {
+            let help = "`int64` of sequences, tokens of rows, or a row's text as `bytes`";
+            refuse(feature.span, format!("the feature `{}` is no column that MaxText reads", shorten(&feature.name)), help);
+        }
     }
 }
 
@@ -218,7 +248,14 @@ fn is_reserved(name: &str) -> bool {
     matches!(name, "length" | "chunk") || ["_segmentation", "_position", "_mask"].iter().any(|suffix| name.ends_with(suffix))
 }
 
-fn feature(typed: Spanned<typed::Feature>, in_sequence: bool, entity: Option<&str>, places: &Places<'_>, report: &mut Report) -> Option<Feature> {
+fn feature(
+    typed: Spanned<typed::Feature>,
+    in_sequence: bool,
+    entity: Option<&str>,
+    tokens: Dtype,
+    places: &Places<'_>,
+    report: &mut Report,
+) -> Option<Feature> {
     let Spanned { value: typed, span } = typed;
     if let Some(name) = &typed.name {
         if !is_identifier(&name.value) {
@@ -229,7 +266,7 @@ fn feature(typed: Spanned<typed::Feature>, in_sequence: bool, entity: Option<&st
             report.push(Diagnostic::new(codes::RESERVED_NAME, name.span, format!("the name `{}` is reserved", shorten(&name.value))).help(help));
         }
     }
-    let dtype = typed.dtype.as_ref().map(|dtype| dtype.value).or_else(|| typed.tokenizer.as_ref().map(|_| Dtype::Int32));
+    let dtype = typed.dtype.as_ref().map(|dtype| dtype.value).or_else(|| typed.tokenizer.as_ref().map(|_| tokens));
     if dtype.is_none() && !touched(report, span) {
         let at = typed.name.as_ref().map_or(span, |name| name.span);
         report.push(Diagnostic::new(codes::MISSING_KEY, at, "the feature lacks the key `dtype`").help("the type of its elements: `dtype: float32`"));
@@ -338,7 +375,10 @@ fn missing(typed: &Spanned<typed::Number>, dtype: Option<Dtype>, report: &mut Re
 
 /// What a record can hold depends on how it is encoded.
 pub(crate) fn encodable(shape: &Shape, sink: &Sink, report: &mut Report) {
-    if sink.encoding == RecordEncoding::Tensor {
+    if sink.encoding == RecordEncoding::Tensor && shape.layout == Layout::Maxtext {
+        let message = "`layout: maxtext` and `encoding: tensor`";
+        report.push(Diagnostic::new(codes::BAD_LAYOUT, sink.span, message).help("MaxText reads `tfExample`"));
+    } else if sink.encoding == RecordEncoding::Tensor {
         for feature in shape.features.iter().filter(|feature| feature.dtype == Dtype::Bytes) {
             let message = format!("the feature `{}` is `bytes`, and `encoding: tensor` writes numbers alone", shorten(&feature.name));
             report.push(Diagnostic::new(codes::TENSOR_BYTES, feature.span, message).help("leave the feature out, or `encoding: tfExample`"));
