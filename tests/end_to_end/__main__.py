@@ -23,7 +23,7 @@ def main(binary, pattern="."):
     groups = [demo.committed_files, demo.first_command, demo.faults_are_counted, demo.readers, demo.verify_notices, demo.again, demo.two_at_once, demo.rows_from_parquet,
               demo.says_nothing_raw, determinism.options, determinism.spilling, aws.everything_on_aws, aws.refusals, corpora.berka, corpora.tabformer,
               bad_input.inputs, bad_input.contracts, ingest.rules_about_sets, ingest.nested_json, ingest.fixed_width,
-              shapes.overflow_and_encodings, shapes.packing, shapes.tokens, shapes.maxtext, shapes.auto_buckets, key_lifecycle.on_disk, key_lifecycle.on_aws, key_secrets.search_works, key_secrets.keys_are_nowhere,
+              shapes.overflow_and_encodings, shapes.packing, shapes.tokens, shapes.maxtext, shapes.auto_buckets, shapes.statistics, key_lifecycle.on_disk, key_lifecycle.on_aws, key_secrets.search_works, key_secrets.keys_are_nowhere,
               leaks_everywhere.detector_works, leaks_everywhere.nothing_leaked]
     for group in groups:
         if re.search(pattern, f"{group.__module__}.{group.__name__}"):

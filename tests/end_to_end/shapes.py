@@ -1,5 +1,6 @@
 """Static shapes: every dtype, overflow mode, packing, tokens, container and encoding, against a model of a few lines; the same bytes in every environment."""
 import collections
+import datetime
 import json
 import math
 import random
@@ -18,8 +19,10 @@ POLICY = """
 apiVersion: perimeter/v1
 kind: Policy
 metadata: {name: shapes, version: 1, owner: dpo@bank.example, purpose: tests, legalBasis: [LGPD-7-IX]}
+privacyUnit: {joinDomain: person}
 rules:
   - {name: people, match: {semanticType: BR_CPF}, transform: cryptoHash, key: person}
+  - {name: times, match: {semanticType: EVENT_TIME}, transform: dateShift, key: person, context: {joinDomain: person}, maxDays: 30}
   - {name: facts, match: {classification: public}, transform: keep}
 gates: {maxRejectedFraction: 0.0}
 """
@@ -38,6 +41,8 @@ schema:
       - {name: amount, logicalType: number, physicalType: "decimal(12,2)", required: true, classification: public}
       - {name: kind, logicalType: integer, required: true, classification: public}
       - {name: memo, logicalType: string, required: true, classification: public}
+      - {name: day, logicalType: date, required: true, classification: public}
+      - {name: booked, logicalType: date, required: true, customProperties: [{property: semanticType, value: EVENT_TIME}]}
       - name: cpf
         logicalType: string
         customProperties: [{property: semanticType, value: BR_CPF}, {property: joinDomain, value: person}]
@@ -62,12 +67,22 @@ def events(entities=40, seed=5):
     return rows
 
 
+def day(at):
+    """The date of an event."""
+    return datetime.date(2026, 1, 1) + datetime.timedelta(days=at)
+
+
+def person(entity):
+    """The taxpayer number of an entity: two entities each."""
+    return f"{int(entity[1:]) // 2:011}"
+
+
 def write(rows):
     """The events as csv, in an order of its own."""
     rows = list(rows)
     random.Random(1).shuffle(rows)
-    lines = [f'{entity};{at};{cents / 100:.2f};{kind};"{memo}";' for entity, at, cents, kind, memo in rows]
-    (PLACE / "in" / "events.csv").write_text("entity;at;amount;kind;memo;cpf\n" + "\n".join(lines) + "\n")
+    lines = [f'{entity};{at};{cents / 100:.2f};{kind};"{memo}";{day(at)};{day(at)};{person(entity)}' for entity, at, cents, kind, memo in rows]
+    (PLACE / "in" / "events.csv").write_text("entity;at;amount;kind;memo;day;booked;cpf\n" + "\n".join(lines) + "\n")
 
 
 def fresh(rows=None):
@@ -91,7 +106,7 @@ policy: policy.yaml
 sources:
   events: {{uri: in/events.csv, format: csv, schema: events.yaml, options: {{delimiter: ";"}}}}
 quarantine: {{uri: out/quarantine/, key: person}}
-prepare: SELECT entity, at, amount, kind, kind % 2 AS odd, memo FROM events
+prepare: SELECT entity, at, amount, kind, kind % 2 AS odd, memo, day, cpf FROM events
 keys:
   person: {{provider: local, keyring: person.keyring.json, create: true}}
 shape:
@@ -357,7 +372,7 @@ def tokens(suite, perimeter):
         suite.equal("tokens beside events: what was cut off is counted", manifest(version)["tokenizers"]["memo"]["truncated"], sum(max(0, len(mine) - 6) for mine in ids.values()))
         interop(suite, "tokens beside events", version)
     job("buckets: [8]", ["{name: memo, column: token, tokenizer: " + str(TOKENIZER) + "}"])
-    text = (PLACE / "job.yaml").read_text().replace("memo FROM", "cpf AS token FROM")
+    text = (PLACE / "job.yaml").read_text().replace("cpf FROM", "cpf AS token FROM")
     (PLACE / "job.yaml").write_text(text)
     done = perimeter("plan", PLACE / "job.yaml")
     suite.check("tokens of a pseudonymized column are refused", [] if done.code == 2 and "tokenized-column" in done.err else [done.last])
@@ -399,6 +414,83 @@ def maxtext(suite, perimeter):
         if kind == "int64_list":
             elements = made["conservation"]["elements"]
             suite.equal(f"{what}: the manifest accounts for all", (elements["kept"], elements["pieces"]), (sum(len(k) * n for k, n in wanted.items()), sum(wanted.values())))
+
+
+def statistics(suite, perimeter):
+    """Scales and vocabularies are frozen from values of ten people at least, hide single ones, and are taken as they are when pinned."""
+    draw = random.Random(3)
+    # Kinds 0 to 9 are common, and one of three people is there in kind 200 alone; two amounts are far beyond all others.
+    rows = [(f"e{n:03}", at, draw.randrange(-5000, 5000), draw.choice([0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9]), "") for n in range(60) for at in range(20)]
+    rows += [(f"e{n:03}", 20, 2_500_000_00, 200, "") for n in (1, 7, 30)]
+    fresh(rows)
+    features = ["{name: entity, column: entity, dtype: bytes}", "{name: at, column: at, dtype: int64}", "{name: standard, column: amount, dtype: float32, scale: standard}",
+                "{name: spread, column: amount, dtype: bfloat16, scale: minMax}", "{name: rank, column: amount, dtype: float32, scale: quantile}",
+                "{name: kind, column: kind, dtype: int32, encode: vocabulary, minCount: 2, maxSize: 8}", "{name: hot, column: kind, dtype: uint8, encode: oneHot, maxSize: 12}",
+                "{name: bin, column: entity, dtype: int64, encode: hash, hashBuckets: 16}", "{name: weekday, column: day, dtype: uint8, encode: dayOfWeek}"]
+    version = same_everywhere(suite, perimeter, "statistics", job("layout: static", features))
+    if version is None:
+        return
+    frozen = json.loads((version / "statistics.json").read_text())
+    people, counts = collections.defaultdict(set), collections.Counter()
+    for row in rows:
+        people[str(row[3])].add(person(row[0]))
+        counts[str(row[3])] += 1
+    kept = sorted((value for value in counts if len(people[value]) >= 10), key=lambda value: (-counts[value], value.encode()))
+    suite.equal("statistics: the vocabulary holds common values by count", frozen["features"]["kind"]["vocabulary"], kept[:8])
+    suite.equal("statistics: what three people have is in no vocabulary", "200" in frozen["features"]["hot"]["vocabulary"], False)
+    scales = {name: frozen["features"][name]["scale"] for name in ("standard", "spread", "rank")}
+    suite.check("statistics: no scale reaches the amounts of three people", [name for name, scale in scales.items() if max(scale.get("clip", scale.get("edges"))) > 60.0])
+    wrong, seen = [], 0
+    by_key = {(row[0], row[1]): row for row in rows}
+    standard, spread, rank = scales["standard"], scales["spread"], scales["rank"]
+    for records in read(version).values():
+        for record in records:
+            row = by_key[record["entity"].decode(), int(record["at"])]
+            seen += 1
+            value = row[2] / 100
+            clipped = np.clip(value, *standard["clip"])
+            expected = (clipped - standard["mean"]) / standard["standardDeviation"]
+            if not np.isclose(float(record["standard"]), expected, rtol=1e-6, atol=1e-6):
+                wrong.append("standard")
+            low, high = spread["clip"]
+            if record["spread"].tobytes() != np.float32((np.clip(value, low, high) - low) / (high - low)).astype(numpy_type("bfloat16")).tobytes():
+                wrong.append("minMax")
+            if not np.isclose(float(record["rank"]), np.interp(value, rank["edges"], rank["ranks"]), atol=1e-2):
+                wrong.append("quantile")
+            vocabulary, hot = frozen["features"]["kind"]["vocabulary"], frozen["features"]["hot"]["vocabulary"]
+            number = lambda values: values.index(str(row[3])) + 3 if str(row[3]) in values else 1
+            if int(record["kind"]) != number(vocabulary):
+                wrong.append("vocabulary")
+            if record["hot"].shape != (15,) or list(np.flatnonzero(record["hot"])) != [number(hot)]:
+                wrong.append("oneHot")
+            if not 3 <= int(record["bin"]) < 19:
+                wrong.append("hash")
+            if int(record["weekday"]) != day(row[1]).weekday():
+                wrong.append("dayOfWeek")
+    suite.check("statistics: every value is what the frozen file says", sorted(set(wrong)) + ([] if seen == len(rows) else [f"{seen} records"]))
+    mean = np.mean([float(np.clip(row[2] / 100, *standard["clip"])) for row in rows])
+    suite.check("statistics: the mean is that of the clipped values", [] if np.isclose(mean, standard["mean"], atol=0.2) else [f"{standard['mean']} for {mean}"])
+    interop(suite, "statistics", version)
+    shutil.copy(version / "statistics.json", PLACE / "pinned.json")
+    write([(f"e{n:03}", at, 777, 3, "") for n in range(4) for at in range(5)])
+    path = job("statistics: pinned.json", features)
+    again = same_everywhere(suite, perimeter, "pinned statistics of too few people", path)
+    if again is not None:
+        suite.equal("pinned statistics: passed on", (again / "statistics.json").read_bytes(), (version / "statistics.json").read_bytes())
+        found = {(int(record["kind"]), float(record["standard"])) for records in read(again).values() for record in records}
+        suite.equal("pinned statistics: ids and scales stay", (len(found), {kind for kind, _ in found}), (1, {frozen["features"]["kind"]["vocabulary"].index("3") + 3}))
+    done = perimeter("run", job("layout: static", features))
+    suite.check("statistics of too few people are refused", [] if done.code == 1 and "too-few-units" in done.err else [done.last])
+    path = job("statistics: pinned.json", features + ["{name: other, column: amount, dtype: float32, scale: minMax}"])
+    done = perimeter("plan", path)
+    suite.check("pinned statistics without a feature are refused", [] if done.code == 2 and "error[statistics]" in done.err else [done.last])
+    path = job("layout: static", ["{name: weekday, column: booked, dtype: uint8, encode: dayOfWeek}"])
+    path.write_text(path.read_text().replace("day, cpf FROM", "booked, cpf FROM"))
+    done = perimeter("plan", path)
+    suite.check("a day of the week of shifted dates is refused", [] if done.code == 2 and "shifted-calendar" in done.err else [done.last])
+    (PLACE / "policy.yaml").write_text(POLICY.replace("privacyUnit: {joinDomain: person}\n", ""))
+    done = perimeter("plan", job("layout: static", features))
+    suite.check("statistics without a privacy unit are refused", [] if done.code == 2 and "no-privacy-unit" in done.err else [done.last])
 
 
 def waste(lengths, buckets):

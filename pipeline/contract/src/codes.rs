@@ -65,6 +65,7 @@ codes! {
     SEQUENCE_NEEDED = "sequence-needed",
     BYTES_IN_SEQUENCE = "bytes-in-sequence",
     ENCODE_DTYPE = "encode-dtype",
+    ENCODE_OPTION = "encode-option",
     SCALE_DTYPE = "scale-dtype",
     BAD_MISSING = "bad-missing",
     TENSOR_BYTES = "tensor-bytes",
@@ -73,7 +74,6 @@ codes! {
     BAD_LAYOUT = "bad-layout",
     PARTIAL_BATCH_NOT_AVAILABLE = "partial-batch-not-available",
     SPLIT_NOT_AVAILABLE = "split-not-available",
-    STATISTICS_NOT_AVAILABLE = "statistics-not-available",
     SHUFFLE_NOT_AVAILABLE = "shuffle-not-available",
     // policies
     EMPTY_MATCH = "empty-match",
@@ -151,7 +151,6 @@ pub(crate) fn not_available(code: &'static str, span: Span, what: &str) -> Diagn
         COMPRESSION_NOT_AVAILABLE => ("this version does not read this compression", "`.gz`, `.zst`, `.bz2`, `.xz`, or none"),
         PARTIAL_BATCH_NOT_AVAILABLE => ("this version writes examples and no batches", "remove it: the loader pads or drops the last batch"),
         SPLIT_NOT_AVAILABLE => ("this version does not split datasets", "remove it and run one job per split, filtered in `prepare`"),
-        STATISTICS_NOT_AVAILABLE => ("this version makes no vocabularies", "remove it"),
         SHUFFLE_NOT_AVAILABLE => ("this version does not shuffle", "remove it and shuffle in the data loader"),
         _ => ("not available in this version", "remove it"),
     };

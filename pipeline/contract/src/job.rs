@@ -267,6 +267,13 @@ pub struct Shape {
     pub span: Span,
 }
 
+impl Shape {
+    /// Whether something is chosen by the data: buckets, scales or vocabularies.
+    pub fn leaves_to_data(&self) -> bool {
+        matches!(self.buckets, Buckets::Auto(_)) || self.features.iter().any(Feature::is_frozen)
+    }
+}
+
 /// `shape.layout`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -443,17 +450,74 @@ pub enum Scale {
     None,
     /// ln(1 + x) in float64, rounded to the dtype.
     Log1p,
+    /// Clipped, less the mean, by the standard deviation.
+    Standard,
+    /// Clipped, to 0 to 1.
+    MinMax,
+    /// The share of train values below, 0 to 1.
+    Quantile,
 }
 
-/// `encode`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
+impl Scale {
+    /// Whether its numbers come from the data.
+    pub fn is_frozen(self) -> bool {
+        matches!(self, Self::Standard | Self::MinMax | Self::Quantile)
+    }
+}
+
+/// `encode`, with the keys that belong to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Encode {
     /// The value.
     #[default]
     Value,
     /// Whole seconds since the previous event of the entity (floor), across splits; 0 for the first.
     SecondsSincePrevious,
+    /// 0 for Monday to 6 for Sunday.
+    DayOfWeek,
+    /// The value's id in a frozen vocabulary: 0 padding, 1 out of vocabulary, 2 null, from 3 on by count.
+    Vocabulary {
+        /// `minCount`: rarer values are out of the vocabulary.
+        min_count: u64,
+        /// `maxSize`: values at most.
+        max_size: Option<NonZeroU32>,
+    },
+    /// The same id as a vector of `maxSize` + 3: 1 at its place, 0 elsewhere.
+    OneHot {
+        /// `minCount`.
+        min_count: u64,
+        /// `maxSize`.
+        max_size: NonZeroU32,
+    },
+    /// An id by hash, from 3 on; 2 for null.
+    Hash {
+        /// `hashBuckets`: ids at most.
+        buckets: NonZeroU32,
+    },
+}
+
+impl Encode {
+    /// Whether it is the place of a value among others, and no number.
+    pub fn is_category(self) -> bool {
+        matches!(self, Self::Vocabulary { .. } | Self::OneHot { .. } | Self::Hash { .. })
+    }
+
+    /// The rarest value and the size of its frozen vocabulary.
+    pub fn vocabulary(self) -> Option<(u64, Option<NonZeroU32>)> {
+        match self {
+            Self::Vocabulary { min_count, max_size } => Some((min_count, max_size)),
+            Self::OneHot { min_count, max_size } => Some((min_count, Some(max_size))),
+            Self::Value | Self::SecondsSincePrevious | Self::DayOfWeek | Self::Hash { .. } => None,
+        }
+    }
+}
+
+impl Feature {
+    /// Whether it needs statistics of the data.
+    pub fn is_frozen(&self) -> bool {
+        self.scale.is_frozen() || self.encode.vocabulary().is_some()
+    }
 }
 
 /// `sink`.

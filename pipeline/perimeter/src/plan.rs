@@ -49,6 +49,8 @@ pub struct Plan {
     pub shards: u32,
     /// Rules about rows and sets, compiled.
     pub rules: Arc<JobRules>,
+    /// The column of the policy's privacy unit, where the job's statistics count units.
+    pub unit: Option<usize>,
     /// By feature.
     pub tokenizers: BTreeMap<String, Arc<Tokenizer>>,
     /// The statistics that the job pins.
@@ -196,7 +198,8 @@ pub async fn plan(mut contract: Contract, stores: &Arc<Stores>) -> Result<Plan> 
     let computed = u32::try_from(input_bytes.div_ceil(SHARD_INPUT_BYTES)).unwrap_or(u32::MAX).clamp(1, 65_536);
     let shards = contract.job.sink.shards.unwrap_or(computed);
     let (tokenizers, statistics) = load::frozen(&contract, stores).await?;
-    Ok(Plan { contract, inputs, columns, rows: query.rows, shards, rules, tokenizers, statistics })
+    let unit = query.unit.filter(|_| statistics.is_none());
+    Ok(Plan { contract, inputs, columns, rows: query.rows, shards, rules, unit, tokenizers, statistics })
 }
 
 /// `nulls: reject` of a column that passes through is a rule of the contract: such rows go to quarantine with all others.
@@ -213,6 +216,7 @@ fn require_where_nulls_are_rejected(contract: &mut Contract, columns: &[PlannedC
 }
 
 struct Resolved {
+    unit: Option<usize>,
     columns: Vec<PlannedColumn>,
     rows: BTreeSet<(SourceColumn, RowInfluence)>,
 }
@@ -280,17 +284,20 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
             Err(more) => problems.extend(more),
         }
     }
+    let mut unit = None;
     if problems.is_empty() {
         find_contexts(&mut columns, place, &mut problems);
         check_transforms(contract, &columns, &mut problems);
         mark_needed(contract, &mut columns, &mut problems);
+        unit = shape::unit(contract, &columns, &mut problems);
+        shape::check(contract, &columns, &mut problems);
     }
     if !problems.is_empty() {
         problems.sort_by_key(|problem: &Diagnostic| (problem.span.file, problem.span.start, problem.message.clone()));
         problems.dedup_by(|a, b| a.code == b.code && a.span == b.span && a.message == b.message);
         return Err(refuse(problems));
     }
-    Ok(Resolved { columns, rows: query.lineage.rows })
+    Ok(Resolved { unit, columns, rows: query.lineage.rows })
 }
 
 /// Characters that would make a printed plan say something else than what runs.
@@ -441,7 +448,6 @@ fn mark_needed(contract: &Contract, columns: &mut [PlannedColumn], problems: &mu
         uses.extend(sequence.order_by.iter().map(|column| (column.as_str(), sequence.span, "the order of the sequences".to_owned(), true)));
     }
     uses.extend(shape.features.iter().map(|feature| (feature.column.as_str(), feature.span, format!("the feature `{}`", feature.name), false)));
-    let tokenized: Vec<&str> = shape.features.iter().filter(|feature| feature.tokenizer.is_some()).map(|feature| feature.column.as_str()).collect();
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     for (name, span, what, sorts) in uses {
         match columns.iter_mut().find(|column| column.name == name) {
@@ -469,14 +475,6 @@ fn mark_needed(contract: &Contract, columns: &mut [PlannedColumn], problems: &mu
                 } else {
                     "a list has no static shape: leave the feature out (the `table` can hold the list), or store a plain value per row"
                 }))
-            }
-            Some(column) if tokenized.contains(&name) && !matches!(column.decision.transform.name(), "keep" | "deidentifyText") => {
-                let rule = column.decision.rule.as_deref().unwrap_or_default();
-                let transform = column.decision.transform.name();
-                problems.push(
-                    Diagnostic::new("tokenized-column", span, format!("{what} is `{name}`, text after {transform} (rule \"{rule}\")"))
-                        .help("tokens come of text that `deidentifyText` has cleaned, or that a `keep` rule lets through"),
-                );
             }
             Some(column) => column.needed = true,
         }

@@ -25,7 +25,7 @@ pub mod vocabulary;
 
 pub use emit::{Emitted, Emitter};
 pub(crate) use layout::overflow as job_overflow;
-pub use layout::{ANY_LENGTH, CHUNK, FeatureShape, Frozen, HIDDEN_PREFIX, LENGTH, Layout, POSITION, SEGMENTATION, SHARD_COLUMN};
+pub use layout::{ANY_LENGTH, CHUNK, FeatureShape, Frozen, HIDDEN_PREFIX, LENGTH, Layout, POSITION, SEGMENTATION, SHARD_COLUMN, UNIT_COLUMN};
 
 #[cfg(test)]
 pub(crate) mod fixture;

@@ -1,5 +1,5 @@
 //! Job files as typed.
-use crate::job::{Dtype, Encode, Layout, RecordEncoding, Scale, Side, SinkFormat};
+use crate::job::{Dtype, Layout, RecordEncoding, Scale, Side, SinkFormat};
 use crate::spanned::{Entries, Exact, OneOrMany, ShortOr, Spanned};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -399,9 +399,6 @@ pub(crate) struct Sequence {
 /// One tensor of an example.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("x-not-available" = {
-    "vocabulary": "statistics-not-available"
-}))]
 pub(crate) struct Feature {
     /// Its name in the example.
     #[schemars(required)]
@@ -415,6 +412,15 @@ pub(crate) struct Feature {
     pub(crate) scale: Option<Spanned<Scale>>,
     /// What of the value is taken.
     pub(crate) encode: Option<Spanned<Encode>>,
+    /// `vocabulary`, `oneHot`: rarer values are out of the vocabulary; 1 by default.
+    #[schemars(range(min = 1))]
+    pub(crate) min_count: Option<Spanned<u32>>,
+    /// `vocabulary`, `oneHot`: values at most; an `oneHot` vector has 3 places more.
+    #[schemars(range(min = 1, max = MAX_BUCKET))]
+    pub(crate) max_size: Option<Spanned<u32>>,
+    /// `hash`: ids at most.
+    #[schemars(range(min = 1))]
+    pub(crate) hash_buckets: Option<Spanned<u32>>,
     /// A Hugging Face `tokenizer.json`, relative to this file or `s3://…`: the text as token ids.
     pub(crate) tokenizer: Option<Spanned<String>>,
     /// Tokens of a text at most, marks included; needed beside events.
@@ -428,6 +434,25 @@ pub(crate) struct Feature {
     pub(crate) truncate: Option<Spanned<Side>>,
     /// What null becomes; without it a null rejects the row.
     pub(crate) missing: Option<Spanned<Number>>,
+}
+
+/// What of a value is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Encode {
+    /// The value.
+    #[default]
+    Value,
+    /// Whole seconds since the previous event of the entity; 0 for the first.
+    SecondsSincePrevious,
+    /// 0 for Monday to 6 for Sunday; never of shifted dates.
+    DayOfWeek,
+    /// The value's id in a vocabulary of the train split, frozen in `statistics.json`.
+    Vocabulary,
+    /// The same id as a vector of 0 and 1.
+    OneHot,
+    /// An id by hash.
+    Hash,
 }
 
 /// A number as written.

@@ -4,14 +4,15 @@ use crate::error::{Culprit, Error, Failure, Result};
 use crate::shape::Layout;
 use crate::shape::measure::{Measured, Measurer};
 use futures::StreamExt;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// Measures all rows; `layout` has any buckets.
+/// Measures all rows; `layout` has any buckets. Privacy units are counted up to `min_units`.
 ///
 /// # Errors
 /// Whatever any stage ends with; the first partition to fail is told.
-pub async fn measure(sorted: Sorted, layout: Layout) -> Result<Measured> {
+pub async fn measure(sorted: Sorted, layout: Layout, min_units: NonZeroUsize) -> Result<Measured> {
     let Sorted { context, rows, shards, checked, .. } = sorted;
     let (failure, layout) = (checked.failure.clone(), Arc::new(layout));
     let task = context.task_ctx();
@@ -21,7 +22,7 @@ pub async fn measure(sorted: Sorted, layout: Layout) -> Result<Measured> {
     for mut stream in streams.map_err(|error| failure.explain(&error))? {
         let (failure, handle, layout) = (failure.clone(), Handle::current(), Arc::clone(&layout));
         partitions.push(tokio::task::spawn_blocking(move || -> Result<Measured> {
-            let mut measurer = Measurer::new(layout);
+            let mut measurer = Measurer::new(layout, min_units);
             while let Some(batch) = handle.block_on(stream.next()) {
                 measurer.push(&batch.map_err(|error| failure.explain(&error))?)?;
             }
@@ -32,7 +33,7 @@ pub async fn measure(sorted: Sorted, layout: Layout) -> Result<Measured> {
     let mut first_error: Option<Error> = None;
     for partition in partitions {
         match partition.await.unwrap_or_else(|_| Err(Failure::new(Culprit::Outside, "stopped", "the run was stopped").into())) {
-            Ok(measured) => all.merge(&measured),
+            Ok(measured) => all.merge(measured)?,
             Err(error) => drop(first_error.get_or_insert(error)),
         }
     }

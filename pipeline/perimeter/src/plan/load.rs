@@ -45,6 +45,15 @@ pub(super) async fn frozen(contract: &Contract, stores: &Arc<Stores>) -> Result<
                 if matches!(shape.buckets, Buckets::Auto(_)) && read.buckets.is_none() {
                     problems.push(problem("statistics", pinned.span, "the statistics hold no buckets, and the job leaves them to the data".to_owned()));
                 }
+                for feature in shape.features.iter().filter(|feature| feature.is_frozen()) {
+                    let there = read.features.get(&feature.name);
+                    let scale = there.is_some_and(|there| there.scale.as_ref().is_some_and(|scaler| scaler.is_of(feature.scale)));
+                    let vocabulary = there.is_some_and(|there| there.vocabulary.is_some());
+                    if (feature.scale.is_frozen() && !scale) || (feature.encode.vocabulary().is_some() && !vocabulary) {
+                        let message = format!("the statistics hold no such scale or vocabulary for the feature `{}`", feature.name);
+                        problems.push(problem("statistics", pinned.span, message));
+                    }
+                }
                 statistics = Some(read);
             }
             Err(error) => problems.push(problem("statistics", pinned.span, format!("the pinned statistics: {error}"))),

@@ -10,9 +10,9 @@ use crate::prepare::prepare;
 use crate::progress::Stage;
 use crate::pseudonymize::pseudonymize;
 use crate::run::Services;
+use crate::shape::Frozen;
 use crate::shape::measure::Measured;
 use crate::shape::statistics::Statistics;
-use crate::shape::{self, Frozen};
 use perimeter_contract::job::Buckets;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -26,18 +26,19 @@ pub(super) async fn freeze(plan: &Plan, services: &Services, keys: &Keys, run: &
         return Ok(Some(pinned.clone()));
     }
     let shape = &plan.contract.job.shape;
-    let Buckets::Auto(auto) = &shape.buckets else { return Ok(None) };
+    if !shape.leaves_to_data() {
+        return Ok(None);
+    }
     services.progress.expect_bytes(2 * input_bytes(plan));
     let measured = measure(plan, services, keys, &run.id, violations).await?;
-    let mut statistics = Statistics::new(MIN_UNITS);
-    statistics.buckets = Some(measured.buckets(auto, shape::job_overflow(shape.overflow)));
-    Ok(Some(statistics))
+    measured.freeze(shape, MIN_UNITS).map(Some)
 }
 
 /// What the layout needs of what was loaded and frozen.
 pub(super) fn frozen(plan: &Plan, statistics: Option<&Statistics>) -> Frozen {
     let buckets = statistics.and_then(|statistics| statistics.buckets.clone()).unwrap_or_default();
-    Frozen { tokenizers: plan.tokenizers.clone(), buckets }
+    let features = Some(statistics.map(|statistics| statistics.features.clone()).unwrap_or_default());
+    Frozen { tokenizers: plan.tokenizers.clone(), buckets, features }
 }
 
 /// A pass over the rows that a run would write, which writes nothing.
@@ -52,8 +53,8 @@ async fn measure(plan: &Plan, services: &Services, keys: &Keys, run_id: &str, vi
         Buckets::Auto(auto) => vec![auto.max.get()],
         Buckets::Fixed(_) => Vec::new(),
     };
-    let layout = sorted.layout(plan, &Frozen { buckets, ..frozen(plan, None) })?;
-    engine::measure::measure(sorted, layout).await
+    let layout = sorted.layout(plan, &Frozen { buckets, features: None, ..frozen(plan, None) })?;
+    engine::measure::measure(sorted, layout, MIN_UNITS).await
 }
 
 /// How long the examples of a run would be, before any is cut or padded. Reads what a run would read and opens the keys that it would open; writes nothing

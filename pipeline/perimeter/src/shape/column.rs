@@ -2,7 +2,9 @@
 use super::dtype::Dtype;
 use super::layout::{Number, Out, Source, narrow};
 use super::runs::Run;
+use super::scale::Scaler;
 use super::tokenize::{TokenizeError, Tokenizer};
+use super::vocabulary::{Vocabulary, days_of_week, one_hot};
 use crate::error::{Culprit, Failure, Result};
 use crate::shard::{self, plain};
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
@@ -13,6 +15,12 @@ use arrow::datatypes::{
     TimestampNanosecondType, TimestampSecondType,
 };
 use perimeter_contract::job::{Encode, Scale};
+use std::num::{NonZeroI64, NonZeroU32};
+
+/// Of a day in UTC.
+const MICROSECONDS_A_DAY: NonZeroI64 = NonZeroI64::new(86_400_000_000).unwrap();
+/// Of a day in days.
+const ONE: NonZeroI64 = NonZeroI64::new(1).unwrap();
 
 /// The values of one feature.
 #[derive(Debug)]
@@ -100,25 +108,32 @@ impl Converter {
     pub(super) fn convert(&mut self, column: &ArrayRef, runs: &[Run], out: &mut Values) -> Result<()> {
         out.clear();
         let column = plain(column)?;
+        if self.number.encode.is_category() {
+            return self.categories(&column, out);
+        }
         let mut nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
         let missing = matches!(self.number.out, Out::Float { missing: Some(_), .. } | Out::Int { missing: Some(_), .. });
         if nulls.is_some() && !missing {
             return Err(self
                 .fault("missing-feature", "a value is null, and the feature has no `missing`")
-                .help(if self.number.tokenizer.is_some() {
+                .help(if self.number.how.tokenizer.is_some() {
                     "reject such rows with `required`, or use COALESCE in `prepare`"
                 } else {
                     "give the feature `missing`, or reject such rows with `required`"
                 })
                 .into());
         }
-        if let Some(tokenizer) = self.number.tokenizer.clone() {
+        if let Some(tokenizer) = self.number.how.tokenizer.clone() {
             return self.tokenize(&tokenizer, &column, out);
         }
         let raw = self.read(&column, nulls.as_ref())?;
         if self.number.encode == Encode::SecondsSincePrevious {
             self.elapse(nulls.as_ref(), runs);
             // What has no time has no elapsed time, and keeps its `missing`.
+        }
+        if self.number.encode == Encode::DayOfWeek {
+            let times = std::mem::take(&mut self.ints);
+            days_of_week(&times, if self.number.source == Source::Date { ONE } else { MICROSECONDS_A_DAY }, &mut self.ints);
         }
         // Slots under a null hold anything: make it harmless.
         if let Some(nulls) = &nulls {
@@ -146,6 +161,12 @@ impl Converter {
                         self.log1p(&raw)?;
                         dtype.append_doubles(&self.floats, out)
                     }
+                    (raw, Scale::Standard | Scale::MinMax | Scale::Quantile) => {
+                        self.doubles(&raw);
+                        let mut scaled = Vec::new();
+                        self.scaled(nulls.as_ref(), &mut scaled)?;
+                        dtype.append_floats(&scaled, out)
+                    }
                 };
                 if converted.is_err() || self.floats.iter().any(|value| !value.is_finite()) {
                     return Err(self.not_finite(dtype));
@@ -167,6 +188,10 @@ impl Converter {
                     (raw, Scale::Log1p) => {
                         self.log1p(&raw)?;
                         out.extend(self.floats.iter().map(|&value| narrow(value)));
+                    }
+                    (raw, Scale::Standard | Scale::MinMax | Scale::Quantile) => {
+                        self.doubles(&raw);
+                        self.scaled(nulls.as_ref(), out)?;
                     }
                 }
                 if !out.iter().all(|value| value.is_finite()) {
@@ -219,16 +244,12 @@ impl Converter {
 
     /// The feature with its tokens: written, and cut off by `maxTokens`; `None` for numbers.
     pub(super) fn token_counts(&self) -> Option<(&str, [u64; 2])> {
-        self.number.tokenizer.as_ref().map(|_| (self.number.feature.as_str(), [self.tokens, self.truncated]))
+        self.number.how.tokenizer.as_ref().map(|_| (self.number.feature.as_str(), [self.tokens, self.truncated]))
     }
 
     /// Logarithms in place of what was read, in `self.floats`.
     fn log1p(&mut self, raw: &Raw) -> Result<()> {
-        if matches!(raw, Raw::Ints) {
-            self.floats.clear();
-            #[expect(clippy::cast_precision_loss, reason = "a logarithm is rounded anyway")]
-            self.floats.extend(self.ints.iter().map(|&value| value as f64));
-        }
+        self.doubles(raw);
         if self.floats.iter().any(|&value| value <= -1.0) {
             return Err(self
                 .fault("log1p-domain", "a value of -1 or less has no `log1p`")
@@ -238,6 +259,64 @@ impl Converter {
         // Not the C library's: that one picks its code by the processor, and its last bits with it.
         self.floats.iter_mut().for_each(|value| *value = libm::log1p(*value));
         Ok(())
+    }
+
+    /// What was read as doubles, in `self.floats`.
+    fn doubles(&mut self, raw: &Raw) {
+        if matches!(raw, Raw::Ints) {
+            self.floats.clear();
+            #[expect(clippy::cast_precision_loss, reason = "what is scaled is rounded anyway")]
+            self.floats.extend(self.ints.iter().map(|&value| value as f64));
+        }
+    }
+
+    /// Appends `self.floats` on the frozen scale; a pass that measures has none yet.
+    fn scaled(&self, nulls: Option<&NullBuffer>, out: &mut Vec<f32>) -> Result<()> {
+        let none = Scaler::None {};
+        let scaler = self.number.how.scaler.as_deref().unwrap_or(&none);
+        scaler.apply(&self.floats, nulls, out).map_err(|_| self.not_finite(Dtype::Float32))
+    }
+
+    /// Ids of categories, or vectors of them.
+    fn categories(&mut self, column: &ArrayRef, out: &mut Values) -> Result<()> {
+        let (Values::Ints(out), Out::Int { dtype, .. }) = (out, self.number.out) else { return Ok(debug_assert!(false, "categories are integers")) };
+        self.ints.clear();
+        let encoded = match (&self.number.how.hash, &self.number.how.vocabulary) {
+            (Some(hash), _) => hash.encode(column, &mut self.ints),
+            (None, Some(vocabulary)) => vocabulary.encode(column, &mut self.ints),
+            // Not frozen yet.
+            (None, None) => Vocabulary::default().encode(column, &mut self.ints),
+        };
+        encoded.map_err(|_| self.surprise(column))?;
+        match self.number.inner.and_then(NonZeroU32::new) {
+            Some(width) => one_hot(&self.ints, width, out).map_err(|_| {
+                self.fault("out-of-range", "the pinned vocabulary has more values than `maxSize`").help("raise `maxSize`, or pin other statistics")
+            })?,
+            None => out.extend_from_slice(&self.ints),
+        }
+        if !out.iter().all(|&value| dtype.holds(value)) {
+            return Err(self.fault("out-of-range", &format!("an id is no {}", dtype.name())).help("choose a wider dtype, or a smaller vocabulary").into());
+        }
+        Ok(())
+    }
+
+    /// The column as doubles with its nulls, for statistics.
+    pub(super) fn read_doubles(&mut self, column: &ArrayRef) -> Result<(&[f64], Option<NullBuffer>)> {
+        let column = plain(column)?;
+        let nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
+        let raw = self.read(&column, nulls.as_ref())?;
+        self.doubles(&raw);
+        Ok((&self.floats, nulls))
+    }
+
+    /// The feature's name.
+    pub(super) fn feature(&self) -> &str {
+        &self.number.feature
+    }
+
+    /// A mistake of the data about the feature.
+    pub(super) fn refuse(&self, code: &'static str, what: &str) -> Failure {
+        self.fault(code, what)
     }
 
     fn not_finite(&self, dtype: Dtype) -> crate::error::Error {

@@ -1,11 +1,13 @@
 //! What every Example of a job looks like, settled before the first row: which columns feed which features, and how.
 mod number;
 
-pub(crate) use number::{Number, Out, Source, narrow};
+pub(crate) use number::{How, Number, Out, Source, narrow};
 
 use super::column::Values;
 use super::overflow::{Overflow, Side};
+use super::statistics::FeatureStatistics;
 use super::tokenize::Tokenizer;
+use super::vocabulary::HashEncoder;
 use super::{dtype, pack};
 use crate::seal::Unit;
 use crate::shard::Text;
@@ -19,6 +21,8 @@ use std::sync::Arc;
 
 /// The hidden Int32 column that holds a row's shard; see [`shard_column`](crate::shard::shard_column).
 pub const SHARD_COLUMN: &str = "__shard";
+/// The hidden Int64 column that holds a digest of a row's privacy unit, where statistics count units.
+pub const UNIT_COLUMN: &str = "__unit";
 /// Columns whose name starts so are the pipeline's own: they reach neither Examples nor the table.
 pub const HIDDEN_PREFIX: &str = "__";
 /// Every sequence Example carries its number of events under this name.
@@ -36,6 +40,8 @@ pub const POSITION: &str = "_position";
 #[derive(Debug)]
 pub struct Layout {
     pub(crate) shard: usize,
+    /// The digests of privacy units.
+    pub(crate) unit: Option<usize>,
     /// The sequence's entity column.
     pub(crate) entity: Option<usize>,
     pub(crate) contexts: Vec<Context>,
@@ -130,6 +136,8 @@ pub struct Frozen {
     pub tokenizers: BTreeMap<String, Arc<Tokenizer>>,
     /// The buckets, where the job file leaves them to the data.
     pub buckets: Vec<u32>,
+    /// Scales and vocabularies, by feature; `None` for the pass that finds them out.
+    pub features: Option<BTreeMap<String, FeatureStatistics>>,
 }
 
 /// What a consumer has to know of one feature; the entries of `shapes.json`.
@@ -188,6 +196,7 @@ impl Layout {
         let fields: Vec<Field> = table.iter().map(|&index| schema.field(index).clone().with_metadata(HashMap::new())).collect();
         let mut this = Self {
             shard: shard.unwrap_or_default(),
+            unit: find(UNIT_COLUMN).filter(|&index| *schema.field(index).data_type() == DataType::Int64),
             entity,
             contexts: Vec::new(),
             numbers: Vec::new(),
@@ -291,8 +300,23 @@ impl Layout {
             let inner = if on_axis { None } else { wanted.max_tokens.map(NonZeroU32::get) };
             let (encode, scale) = (Encode::Value, Scale::None);
             let tokenizer = Some(Arc::clone(tokenizer));
-            let number = Number { feature: name.clone(), column: column.clone(), index, source: Source::Text, encode, scale, out, tokenizer, inner };
+            let how = How { tokenizer, ..How::default() };
+            let number = Number { feature: name.clone(), column: column.clone(), index, source: Source::Text, encode, scale, out, how, inner };
             return Ok((self.number(number, sequence || on_axis), inner));
+        }
+        let how = self::how(feature, frozen)?;
+        if feature.encode.is_category() {
+            let data_type = plain_type(field.data_type());
+            if !(Text::holds(data_type) && !data_type.is_binary() || *data_type == DataType::Boolean || data_type.is_integer()) {
+                return refuse(
+                    format!("feature `{name}`: column `{column}` of type {} is no category", field.data_type()),
+                    "take text, an integer or a boolean",
+                );
+            }
+            let inner = if let Encode::OneHot { max_size, .. } = feature.encode { Some(max_size.get().saturating_add(3)) } else { None };
+            let (encode, scale) = (feature.encode, Scale::None);
+            let number = Number { feature: name.clone(), column: column.clone(), index, source: Source::Text, encode, scale, out, how, inner };
+            return Ok((self.number(number, sequence), inner));
         }
         let Some(source) = Source::of(plain_type(field.data_type())) else {
             return refuse(
@@ -309,15 +333,13 @@ impl Layout {
             }
             _ => {}
         }
-        if feature.encode == Encode::SecondsSincePrevious && !matches!(source, Source::Date | Source::Timestamp { .. }) {
-            return refuse(
-                format!("feature `{name}`: `secondsSincePrevious` needs a date or a timestamp; `{column}` is {}", field.data_type()),
-                "take the event's time",
-            );
+        if matches!(feature.encode, Encode::SecondsSincePrevious | Encode::DayOfWeek) && !matches!(source, Source::Date | Source::Timestamp { .. }) {
+            let word = if feature.encode == Encode::DayOfWeek { "dayOfWeek" } else { "secondsSincePrevious" };
+            return refuse(format!("feature `{name}`: `{word}` needs a date or a timestamp; `{column}` is {}", field.data_type()), "take the event's time");
         }
         if let Out::Int { dtype, .. } = out {
-            if feature.scale == Scale::Log1p {
-                return refuse(format!("feature `{name}`: a logarithm is no {}", dtype.name()), "use float32");
+            if feature.scale != Scale::None {
+                return refuse(format!("feature `{name}`: a scaled number is no {}", dtype.name()), "use float32");
             }
             let exact = match source {
                 Source::Decimal { scale } => scale == 0,
@@ -331,8 +353,8 @@ impl Layout {
                 );
             }
         }
-        let (encode, scale, tokenizer) = (feature.encode, feature.scale, None);
-        let number = Number { feature: name.clone(), column: column.clone(), index, source, encode, scale, out, tokenizer, inner: None };
+        let (encode, scale) = (feature.encode, feature.scale);
+        let number = Number { feature: name.clone(), column: column.clone(), index, source, encode, scale, out, how, inner: None };
         Ok((self.number(number, sequence), None))
     }
 
@@ -418,6 +440,24 @@ impl Layout {
         let shape = |slot: &Slot| any.or(bucket).filter(|_| slot.content.on_axis()).into_iter().chain(slot.inner).collect();
         self.slots.iter().map(|slot| FeatureShape { name: slot.name.clone(), dtype: slot.dtype, shape: shape(slot) }).collect()
     }
+}
+
+/// What was frozen for a feature.
+fn how(feature: &Feature, frozen: &Frozen) -> Result<How, Diagnostic> {
+    let mut how = How::default();
+    if let Encode::Hash { buckets } = feature.encode {
+        how.hash = Some(HashEncoder::new(buckets, None));
+    }
+    let Some(features) = frozen.features.as_ref().filter(|_| feature.is_frozen()) else { return Ok(how) };
+    let statistics = features.get(&feature.name);
+    how.scaler = statistics.and_then(|statistics| statistics.scale.clone()).map(Arc::new);
+    how.vocabulary = statistics.and_then(|statistics| statistics.vocabulary.clone()).map(Arc::new);
+    let there = if feature.scale.is_frozen() { how.scaler.is_some() } else { how.vocabulary.is_some() };
+    if there {
+        return Ok(how);
+    }
+    let message = format!("the statistics hold nothing for the feature `{}`", feature.name);
+    Err(Diagnostic::new("statistics", feature.span, message).help("pin statistics of a run with this feature, or remove `statistics`"))
 }
 
 fn limits(packing: job::Packing, buckets: &[u32]) -> pack::Limits {

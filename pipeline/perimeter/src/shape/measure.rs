@@ -1,33 +1,101 @@
-//! What a pass over sorted rows finds out before any example is written: how long examples are.
+//! What a pass over sorted rows finds out before any example is written: how long examples are, on what scale numbers lie, which categories there are.
 //!
-//! A [`Measurer`] per partition takes the batches that an [`Emitter`](super::Emitter) would take; [`Measured`] merges in any order. It holds a histogram
-//! and no values.
+//! A [`Measurer`] per partition takes the batches that an [`Emitter`](super::Emitter) would take; [`Measured`] merges in any order to the same statistics.
 use super::column::{Converter, Values};
 use super::layout::Layout;
 use super::lengths::LengthHistogram;
 use super::runs::{Run, Runs};
+use super::scale::{ScaleError, ScaleKind, Sketch};
+use super::statistics::{FeatureStatistics, Statistics};
+use super::vocabulary::{CategoryError, Counter};
 use crate::error::{Culprit, Failure, Result};
 use crate::shard::plain;
-use arrow::array::RecordBatch;
-use perimeter_contract::job::AutoBuckets;
+use arrow::array::{AsArray, RecordBatch};
+use arrow::datatypes::Int64Type;
+use perimeter_contract::job::{AutoBuckets, Buckets, Scale, Shape};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 
 /// What was measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// Events of every entity, or tokens of every row.
     pub lengths: LengthHistogram,
     /// Rows seen.
     pub rows: u64,
+    /// By feature: its numbers.
+    sketches: BTreeMap<String, Sketch>,
+    /// By feature: its categories.
+    counters: BTreeMap<String, Counter>,
 }
+
+/// What the values of a vocabulary may take while they are counted.
+const COUNTER_BYTES: usize = 64 << 20;
+
+/// Steps of a quantile scale at most.
+const QUANTILE_STEPS: NonZeroU32 = NonZeroU32::MIN.saturating_add(255);
 
 impl Measured {
     /// Adds what another partition measured.
-    pub fn merge(&mut self, other: &Self) {
+    ///
+    /// # Errors
+    /// `too-many-categories`, `too-many-values` (exit 1).
+    pub fn merge(&mut self, other: Self) -> Result<()> {
         self.lengths.merge(&other.lengths);
         self.rows = self.rows.saturating_add(other.rows);
+        for (feature, sketch) in other.sketches {
+            match self.sketches.entry(feature) {
+                Entry::Vacant(place) => drop(place.insert(sketch)),
+                Entry::Occupied(mut mine) => mine.get_mut().merge(&sketch).map_err(|_| too_many_values(mine.key()))?,
+            }
+        }
+        for (feature, counter) in other.counters {
+            match self.counters.entry(feature) {
+                Entry::Vacant(place) => drop(place.insert(counter)),
+                Entry::Occupied(mut mine) => mine.get_mut().merge(&counter).map_err(|_| too_many_categories(mine.key()))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What a job leaves to the data, frozen: numbers and categories of at least `min_units` privacy units, and the buckets.
+    ///
+    /// # Errors
+    /// `too-few-units` (exit 1): a scale would show single units.
+    pub fn freeze(&self, shape: &Shape, min_units: NonZeroUsize) -> Result<Statistics> {
+        let mut statistics = Statistics::new(min_units);
+        if let Buckets::Auto(auto) = &shape.buckets {
+            statistics.buckets = Some(self.buckets(auto, super::job_overflow(shape.overflow)));
+        }
+        for feature in &shape.features {
+            let mut frozen = FeatureStatistics::default();
+            let kind = match feature.scale {
+                Scale::None | Scale::Log1p => None,
+                Scale::Standard => Some(ScaleKind::Standard),
+                Scale::MinMax => Some(ScaleKind::MinMax),
+                Scale::Quantile => Some(ScaleKind::Quantile { steps: QUANTILE_STEPS }),
+            };
+            if let Some(kind) = kind {
+                let none = Sketch::new(min_units);
+                let scaler = self.sketches.get(&feature.name).unwrap_or(&none).freeze(kind);
+                frozen.scale = Some(scaler.map_err(|error| {
+                    Failure::new(Culprit::Data, "too-few-units", format!("feature `{}`: {error}", feature.name))
+                        .help(format!("{min_units} are needed at least"))
+                })?);
+            }
+            if let Some((min_count, max_size)) = feature.encode.vocabulary() {
+                let max_size = max_size.and_then(|size| NonZeroUsize::new(size.get() as usize));
+                let counter = self.counters.get(&feature.name);
+                frozen.vocabulary = Some(counter.map(|counter| counter.freeze(min_count, max_size)).unwrap_or_default());
+            }
+            if frozen != FeatureStatistics::default() {
+                statistics.features.insert(feature.name.clone(), frozen);
+            }
+        }
+        Ok(statistics)
     }
 
     /// The buckets that pad least, once `overflow` has cut what is longer than the largest boundary allowed. Without examples, the smallest there is.
@@ -45,9 +113,23 @@ pub struct Measurer {
     runs: Runs,
     batch_runs: Vec<Run>,
     tokens: Option<(Converter, Values)>,
+    /// Features whose numbers or categories are counted.
+    counted: Vec<Counted>,
+    units: Vec<u64>,
     /// Events of the open entity.
     open: u64,
     measured: Measured,
+}
+
+/// One feature that is counted.
+struct Counted {
+    converter: Converter,
+    by: By,
+}
+
+enum By {
+    Sketch(Sketch),
+    Counter(Counter),
 }
 
 impl fmt::Debug for Measurer {
@@ -57,23 +139,59 @@ impl fmt::Debug for Measurer {
 }
 
 impl Measurer {
-    /// For batches of this layout, whatever its buckets.
-    pub fn new(layout: Arc<Layout>) -> Self {
+    /// For batches of this layout, whatever its buckets. Privacy units are counted exactly up to `min_units`.
+    pub fn new(layout: Arc<Layout>, min_units: NonZeroUsize) -> Self {
         let tokens = if layout.sequences() { None } else { layout.axis.first().and_then(|&axis| layout.numbers.get(axis)) };
         let tokens = tokens.map(|number| (Converter::new(number.clone()), Values::of(number)));
-        Self { runs: Runs::default(), batch_runs: Vec::new(), tokens, open: 0, measured: Measured::default(), layout }
+        let counted = layout.numbers.iter().filter_map(|number| {
+            let by = if number.scale.is_frozen() {
+                By::Sketch(Sketch::new(min_units))
+            } else {
+                number.encode.vocabulary().map(|_| By::Counter(Counter::new(min_units, COUNTER_BYTES)))?
+            };
+            Some(Counted { converter: Converter::new(number.clone()), by })
+        });
+        let counted = counted.collect();
+        Self { runs: Runs::default(), batch_runs: Vec::new(), tokens, counted, units: Vec::new(), open: 0, measured: Measured::default(), layout }
     }
 
     /// Takes the next batch.
     ///
     /// # Errors
-    /// The data's (exit 1): `missing-entity`, and those of tokenizing.
+    /// The data's (exit 1): `missing-entity`, `not-finite`, `too-many-categories`, `too-many-values`, and those of tokenizing.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<()> {
         let bug = || Failure::new(Culprit::Data, "column-type", "a batch has fewer columns than the layout").help("this is a bug: report it");
         let column = |index: usize| batch.columns().get(index).ok_or_else(bug);
         let entity = self.layout.entity.map(column).transpose()?.map(plain).transpose()?;
         self.runs.cut(column(self.layout.shard)?, entity.as_ref(), &mut self.batch_runs)?;
         self.measured.rows += batch.num_rows() as u64;
+        if !self.counted.is_empty() {
+            let units = self.layout.unit.ok_or_else(bug)?;
+            let units = column(units)?.as_primitive_opt::<Int64Type>().ok_or_else(bug)?;
+            self.units.clear();
+            // Rows without a unit count as one together: fewer units, not more.
+            self.units.extend(units.iter().map(|unit| unit.unwrap_or_default().cast_unsigned()));
+        }
+        for Counted { converter, by } in &mut self.counted {
+            let values = column(converter.column())?;
+            match by {
+                By::Counter(counter) => counter.add(values, &self.units).map_err(|error| match error {
+                    CategoryError::TooManyValues => too_many_categories(converter.feature()),
+                    _ => bug(),
+                })?,
+                By::Sketch(sketch) => {
+                    let (numbers, nulls) = converter.read_doubles(values)?;
+                    match sketch.add(numbers, nulls.as_ref(), &self.units) {
+                        Ok(()) => {}
+                        Err(ScaleError::NotFinite { .. }) => {
+                            let failure = converter.refuse("not-finite", "a value is not finite");
+                            return Err(failure.help("bound the column with `minimum` and `maximum`").into());
+                        }
+                        Err(_) => return Err(too_many_values(converter.feature()).into()),
+                    }
+                }
+            }
+        }
         if let Some((converter, values)) = &mut self.tokens {
             converter.convert(column(converter.column())?, &self.batch_runs, values)?;
             let mut start = 0;
@@ -98,8 +216,24 @@ impl Measurer {
         if self.open > 0 {
             self.measured.lengths.add(self.open);
         }
+        for Counted { converter, by } in self.counted {
+            let feature = converter.feature().to_owned();
+            match by {
+                By::Sketch(sketch) => drop(self.measured.sketches.insert(feature, sketch)),
+                By::Counter(counter) => drop(self.measured.counters.insert(feature, counter)),
+            }
+        }
         self.measured
     }
+}
+
+fn too_many_categories(feature: &str) -> Failure {
+    Failure::new(Culprit::Data, "too-many-categories", format!("feature `{feature}`: the column has too many values for a vocabulary"))
+        .help("use `encode: hash`, or make fewer of them in `prepare`")
+}
+
+fn too_many_values(feature: &str) -> Failure {
+    Failure::new(Culprit::Data, "too-many-values", format!("feature `{feature}`: too many values to add exactly")).help("pin statistics of less data")
 }
 
 #[cfg(test)]
@@ -128,22 +262,22 @@ mod tests {
                 let mine: Vec<_> = events.iter().filter(|event| event.shard % partitions == partition).cloned().collect();
                 let mut ends: Vec<usize> = cuts.iter().map(|&cut| cut.min(mine.len())).chain([mine.len()]).collect();
                 ends.sort_unstable();
-                let mut measurer = Measurer::new(Arc::clone(&layout));
+                let mut measurer = Measurer::new(Arc::clone(&layout), NonZeroUsize::MIN);
                 let mut start = 0;
                 for end in ends {
                     measurer.push(&batch(&mine[start..end])).unwrap();
                     start = end;
                 }
-                all.merge(&measurer.finish());
+                all.merge(measurer.finish()).unwrap();
             }
             let expected: LengthHistogram = lengths.iter().map(|&length| length as u64).collect();
-            prop_assert_eq!(all, Measured { lengths: expected, rows: events.len() as u64 });
+            prop_assert_eq!((all.lengths, all.rows), (expected, events.len() as u64));
         }
     }
 
     #[test]
     fn buckets_are_the_best_for_what_overflow_leaves() {
-        let measured = Measured { lengths: [3, 3, 9, 40].into_iter().collect(), rows: 55 };
+        let measured = Measured { lengths: [3, 3, 9, 40].into_iter().collect(), rows: 55, ..Measured::default() };
         let auto = AutoBuckets { auto: number(2), multiple_of: number(4), max: number(16) };
         for (overflow, expected) in [
             (Overflow::Split { overlap: 0 }, vec![4, 16]),

@@ -278,21 +278,15 @@ fn feature(
         let help = format!("only the entity itself (`{}`) may be bytes: text has no static shape", shorten(entity));
         report.push(Diagnostic::new(codes::BYTES_IN_SEQUENCE, dtype_span, "`dtype: bytes` inside a sequence").help(help));
     }
-    let encode = typed.encode.as_ref().map(|encode| encode.value).unwrap_or_default();
-    if let (Encode::SecondsSincePrevious, Some(at)) = (encode, typed.encode.as_ref().map(|encode| encode.span)) {
-        if !in_sequence {
-            let message = "`secondsSincePrevious` without `sequence`";
-            report.push(Diagnostic::new(codes::SEQUENCE_NEEDED, at, message).help("add `sequence`: a row alone has no previous one"));
-        }
-        if dtype.is_some_and(|dtype| !matches!(dtype, Dtype::Int64 | Dtype::Int32)) {
-            report.push(Diagnostic::new(codes::ENCODE_DTYPE, at, "`secondsSincePrevious` is a whole number").help("`dtype: int64`, or `int32`"));
-        }
-    }
+    let encode = self::encode(&typed, dtype, in_sequence, report);
     let scale = typed.scale.as_ref().map(|scale| scale.value).unwrap_or_default();
-    if let (Scale::Log1p, Some(at)) = (scale, typed.scale.as_ref().map(|scale| scale.span))
-        && dtype.is_some_and(|dtype| !dtype.is_float())
-    {
-        report.push(Diagnostic::new(codes::SCALE_DTYPE, at, "`log1p` is a fraction").help("`dtype: float32`, `bfloat16` or `float16`"));
+    if let Some(at) = typed.scale.as_ref().filter(|scale| scale.value != Scale::None).map(|scale| scale.span) {
+        if dtype.is_some_and(|dtype| !dtype.is_float()) {
+            report.push(Diagnostic::new(codes::SCALE_DTYPE, at, "a scaled number is a fraction").help("`dtype: float32`, `bfloat16` or `float16`"));
+        }
+        if encode.is_some_and(|encode| encode != Encode::Value) {
+            report.push(Diagnostic::new(codes::ENCODE_OPTION, at, "`scale` and `encode`").help("keep one of them"));
+        }
     }
     let before = report.len();
     let tokenizer = tokenizer(&typed, dtype, places, report);
@@ -304,7 +298,72 @@ fn feature(
         Some(missing) => Some(missing?),
         None => None,
     };
-    Some(Feature { name: typed.name?.value, column: typed.column?.value, dtype: dtype?, scale, encode, tokenizer, missing, span })
+    Some(Feature { name: typed.name?.value, column: typed.column?.value, dtype: dtype?, scale, encode: encode?, tokenizer, missing, span })
+}
+
+/// `encode` and what belongs to it; `None` after a mistake, which is in the report.
+fn encode(typed: &typed::Feature, dtype: Option<Dtype>, in_sequence: bool, report: &mut Report) -> Option<Encode> {
+    use typed::Encode as Word;
+    let word = typed.encode.as_ref().map(|encode| encode.value).unwrap_or_default();
+    let before = report.len();
+    let options = [
+        ("minCount", typed.min_count.as_ref().map(|key| key.span), "vocabulary", matches!(word, Word::Vocabulary | Word::OneHot)),
+        ("maxSize", typed.max_size.as_ref().map(|key| key.span), "vocabulary", matches!(word, Word::Vocabulary | Word::OneHot)),
+        ("hashBuckets", typed.hash_buckets.as_ref().map(|key| key.span), "hash", word == Word::Hash),
+    ];
+    for (key, span, owner, fits) in options {
+        if let (Some(span), false) = (span, fits) {
+            let message = format!("`{key}` belongs to `encode: {owner}`");
+            report.push(Diagnostic::new(codes::ENCODE_OPTION, span, message).help(format!("`encode: {owner}`, or remove it")));
+        }
+    }
+    let Some(at) = typed.encode.as_ref().map(|encode| encode.span) else { return (report.len() == before).then_some(Encode::Value) };
+    if word == Word::SecondsSincePrevious && !in_sequence {
+        let message = "`secondsSincePrevious` without `sequence`";
+        report.push(Diagnostic::new(codes::SEQUENCE_NEEDED, at, message).help("add `sequence`: a row alone has no previous one"));
+    }
+    let (fits, what, help) = match word {
+        Word::Value => (&[][..], "", ""),
+        Word::SecondsSincePrevious => (&[Dtype::Int64, Dtype::Int32][..], "`secondsSincePrevious` is a whole number", "`dtype: int64`, or `int32`"),
+        Word::DayOfWeek | Word::Vocabulary | Word::Hash => {
+            (&[Dtype::Int64, Dtype::Int32, Dtype::Uint8][..], "the feature is a small whole number", "`dtype: int32`, `int64` or `uint8`")
+        }
+        Word::OneHot => {
+            (&[Dtype::Int64, Dtype::Int32, Dtype::Uint8, Dtype::Bool][..], "`oneHot` is a vector of 0 and 1", "`dtype: uint8`, `bool`, `int32` or `int64`")
+        }
+    };
+    if let Some(dtype) = dtype
+        && word != Word::Value
+        && !fits.contains(&dtype)
+    {
+        report.push(Diagnostic::new(codes::ENCODE_DTYPE, at, what).help(help));
+    }
+    if let (Some(missing), Word::Vocabulary | Word::OneHot | Word::Hash) = (&typed.missing, word) {
+        report.push(Diagnostic::new(codes::ENCODE_OPTION, missing.span, "a category has an id for null, which is 2").help("remove `missing`"));
+    }
+    let min_count = typed.min_count.as_ref().map_or(1, |count| u64::from(count.value));
+    let max_size = typed.max_size.as_ref().and_then(|size| NonZeroU32::new(size.value));
+    let lacks = |report: &mut Report, message: &str, help: &str| report.push(Diagnostic::new(codes::ENCODE_OPTION, at, message.to_owned()).help(help));
+    let encode = match word {
+        Word::Value => Some(Encode::Value),
+        Word::SecondsSincePrevious => Some(Encode::SecondsSincePrevious),
+        Word::DayOfWeek => Some(Encode::DayOfWeek),
+        Word::Vocabulary => Some(Encode::Vocabulary { min_count, max_size }),
+        Word::OneHot => {
+            if max_size.is_none() {
+                lacks(report, "`oneHot` without `maxSize`", "`maxSize: 64`: a vector has one length in every run");
+            }
+            max_size.map(|max_size| Encode::OneHot { min_count, max_size })
+        }
+        Word::Hash => {
+            let buckets = typed.hash_buckets.as_ref().and_then(|buckets| NonZeroU32::new(buckets.value));
+            if buckets.is_none() {
+                lacks(report, "`hash` without `hashBuckets`", "`hashBuckets: 1024`");
+            }
+            buckets.map(|buckets| Encode::Hash { buckets })
+        }
+    };
+    encode.filter(|_| report.len() == before)
 }
 
 /// The tokenizer and what belongs to it; mistakes are in the report.

@@ -1,6 +1,8 @@
 //! How a column becomes the numbers of a feature.
 use super::super::dtype;
+use super::super::scale::Scaler;
 use super::super::tokenize::Tokenizer;
+use super::super::vocabulary::{HashEncoder, Vocabulary};
 use arrow::datatypes::{DataType, TimeUnit};
 use perimeter_contract::job::{Encode, Scale};
 use std::sync::Arc;
@@ -15,10 +17,23 @@ pub(crate) struct Number {
     pub(crate) encode: Encode,
     pub(crate) scale: Scale,
     pub(crate) out: Out,
-    /// Text as token ids.
-    pub(crate) tokenizer: Option<Arc<Tokenizer>>,
+    /// What its values go through beside `scale` and `encode`.
+    pub(crate) how: How,
     /// Values of one event or row: a text's tokens are padded to it. `None`: one, or as many tokens as there are.
     pub(crate) inner: Option<u32>,
+}
+
+/// What was loaded or frozen for a feature; in a pass that measures, nothing is frozen yet.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct How {
+    /// Text as token ids.
+    pub(crate) tokenizer: Option<Arc<Tokenizer>>,
+    /// Numbers on a frozen scale.
+    pub(crate) scaler: Option<Arc<Scaler>>,
+    /// Categories by a frozen vocabulary.
+    pub(crate) vocabulary: Option<Arc<Vocabulary>>,
+    /// Categories by hash.
+    pub(crate) hash: Option<HashEncoder>,
 }
 
 impl Number {
@@ -51,7 +66,7 @@ pub(crate) enum Source {
     Timestamp {
         per_second: i64,
     },
-    /// Text, for a tokenizer.
+    /// Text, for a tokenizer; any category.
     Text,
 }
 
