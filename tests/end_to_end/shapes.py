@@ -472,13 +472,13 @@ def statistics(suite, perimeter):
     suite.check("statistics: the mean is that of the clipped values", [] if np.isclose(mean, standard["mean"], atol=0.2) else [f"{standard['mean']} for {mean}"])
     interop(suite, "statistics", version)
     shutil.copy(version / "statistics.json", PLACE / "pinned.json")
-    write([(f"e{n:03}", at, 777, 3, "") for n in range(4) for at in range(5)])
+    write([(f"e{n:03}", at, 777, 1, "") for n in range(4) for at in range(5)])
     path = job("statistics: pinned.json", features)
     again = same_everywhere(suite, perimeter, "pinned statistics of too few people", path)
     if again is not None:
         suite.equal("pinned statistics: passed on", (again / "statistics.json").read_bytes(), (version / "statistics.json").read_bytes())
         found = {(int(record["kind"]), float(record["standard"])) for records in read(again).values() for record in records}
-        suite.equal("pinned statistics: ids and scales stay", (len(found), {kind for kind, _ in found}), (1, {frozen["features"]["kind"]["vocabulary"].index("3") + 3}))
+        suite.equal("pinned statistics: ids and scales stay", (len(found), {kind for kind, _ in found}), (1, {frozen["features"]["kind"]["vocabulary"].index("1") + 3}))
     done = perimeter("run", job("layout: static", features))
     suite.check("statistics of too few people are refused", [] if done.code == 1 and "too-few-units" in done.err else [done.last])
     path = job("statistics: pinned.json", features + ["{name: other, column: amount, dtype: float32, scale: minMax}"])
