@@ -238,12 +238,14 @@ fn too_many_values(feature: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{batch, cases, events, shape};
+    use super::super::fixture::{Event, batch, cases, events, feature, shape};
     use super::super::overflow::Overflow;
-    use super::super::{Frozen, buckets};
+    use super::super::{Frozen, UNIT_COLUMN, buckets};
     use super::*;
+    use arrow::array::{ArrayRef, Int32Array, Int64Array};
+    use perimeter_contract::job::{Dtype, Encode, Feature};
     use proptest::prelude::*;
-    use std::num::{NonZeroU32, NonZeroU64};
+    use std::num::NonZeroU64;
 
     fn number(value: u32) -> NonZeroU32 {
         NonZeroU32::new(value).unwrap()
@@ -290,5 +292,55 @@ mod tests {
             assert!(buckets::BucketPlan::of(&left, &found, NonZeroU64::MIN).is_ok());
         }
         assert_eq!(Measured::default().buckets(&auto, Overflow::Reject), [4], "nothing to choose for");
+    }
+
+    fn statistics(entities: usize, partitions: u32, min_units: usize) -> Result<Statistics> {
+        let category = Encode::Vocabulary { min_count: 1, max_size: None };
+        let features = vec![
+            Feature { scale: Scale::Standard, ..feature("amount", "amount", Dtype::Float32) },
+            Feature { scale: Scale::Quantile, ..feature("rank", "amount", Dtype::Float32) },
+            Feature { encode: category, ..feature("account", "account", Dtype::Int64) },
+            Feature { encode: category, ..feature("mcc", "mcc", Dtype::Int64) },
+        ];
+        let shape = Shape { features, ..shape(&[]) };
+        let events = events(&vec![6; entities], 4, 9);
+        let with_units = |events: &[Event]| {
+            let batch = batch(events);
+            let units: Int64Array = events.iter().map(|event| Some(i64::from_str_radix(event.entity.trim_start_matches("entity-"), 10).unwrap() + 1)).collect();
+            // Common and rare categories.
+            let kinds: Int32Array = events.iter().map(|event| Some(if event.cents % 50 == 7 { 999 } else { i32::try_from(event.time % 3).unwrap() })).collect();
+            let mut columns: Vec<(String, ArrayRef)> =
+                batch.schema().fields().iter().zip(batch.columns()).map(|(field, column)| (field.name().clone(), column.clone())).collect();
+            columns[4].1 = Arc::new(kinds);
+            columns.push((UNIT_COLUMN.to_owned(), Arc::new(units)));
+            RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true))).unwrap()
+        };
+        let layout = Arc::new(Layout::resolve(&shape, &with_units(&[]).schema(), &[], &Frozen::default()).unwrap());
+        let min_units = NonZeroUsize::new(min_units).unwrap();
+        let mut all = Measured::default();
+        for partition in 0..partitions {
+            let mine: Vec<Event> = events.iter().filter(|event| event.shard % partitions == partition).cloned().collect();
+            let mut measurer = Measurer::new(Arc::clone(&layout), min_units);
+            mine.chunks(7 + partition as usize).for_each(|events| measurer.push(&with_units(events)).unwrap());
+            all.merge(measurer.finish())?;
+        }
+        all.freeze(&shape, min_units)
+    }
+
+    #[test]
+    fn statistics_do_not_depend_on_partitions_and_hide_single_units() {
+        let one = statistics(40, 1, 10).unwrap();
+        for partitions in [2, 3, 4] {
+            assert_eq!(statistics(40, partitions, 10).unwrap().to_json(), one.to_json());
+        }
+        let values = |feature: &str, statistics: &Statistics| -> Vec<String> {
+            statistics.features[feature].vocabulary.iter().flat_map(|vocabulary| vocabulary.values().map(str::to_owned)).collect()
+        };
+        assert!(values("account", &one).is_empty(), "an account is one unit");
+        assert!(!values("mcc", &one).contains(&"999".to_owned()) && values("mcc", &one).len() == 3, "{:?}", values("mcc", &one));
+        assert!(values("mcc", &statistics(40, 3, 1).unwrap()).contains(&"999".to_owned()), "with one unit enough, it is there");
+        assert!(one.features["amount"].scale.is_some() && one.features["rank"].scale.is_some());
+        let Err(crate::error::Error::Failed(failure)) = statistics(3, 2, 10) else { panic!("froze a scale of three units") };
+        assert_eq!(failure.code, "too-few-units");
     }
 }
