@@ -34,7 +34,9 @@ pub async fn measure(sorted: Sorted, layout: Layout, min_units: NonZeroUsize) ->
     for partition in partitions {
         match partition.await.unwrap_or_else(|_| Err(Failure::new(Culprit::Outside, "stopped", "the run was stopped").into())) {
             Ok(measured) => all.merge(measured)?,
-            Err(error) => drop(first_error.get_or_insert(error)),
+            Err(error) => {
+                first_error.get_or_insert(error);
+            }
         }
     }
     first_error.map_or(Ok(all), Err)

@@ -206,7 +206,7 @@ impl Converter {
 
     /// Token ids of every row: one after the other, or each row's padded with zeros to `maxTokens`.
     fn tokenize(&mut self, tokenizer: &Tokenizer, column: &ArrayRef, out: &mut Values) -> Result<()> {
-        let Values::Ints(out) = out else { return Ok(debug_assert!(false, "tokens are integers")) };
+        let Values::Ints(out) = out else { return Err(self.surprise(column).into()) };
         let tokens = tokenizer.encode(column).map_err(|error| match error {
             TokenizeError::ControlCharacter { .. } => self.fault("control-token", "a character of a text is a control token of the tokenizer"),
             TokenizeError::NotUtf8 { .. } => self.fault("not-utf8", "a text is not UTF-8"),
@@ -279,7 +279,9 @@ impl Converter {
 
     /// Ids of categories, or vectors of them.
     fn categories(&mut self, column: &ArrayRef, out: &mut Values) -> Result<()> {
-        let (Values::Ints(out), Out::Int { dtype, .. }) = (out, self.number.out) else { return Ok(debug_assert!(false, "categories are integers")) };
+        let (Values::Ints(out), Out::Int { dtype, .. }) = (out, self.number.out) else {
+            return Err(self.surprise(column).into());
+        };
         self.ints.clear();
         let encoded = match (&self.number.how.hash, &self.number.how.vocabulary) {
             (Some(hash), _) => hash.encode(column, &mut self.ints),

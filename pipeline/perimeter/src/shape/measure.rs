@@ -48,13 +48,17 @@ impl Measured {
         self.rows = self.rows.saturating_add(other.rows);
         for (feature, sketch) in other.sketches {
             match self.sketches.entry(feature) {
-                Entry::Vacant(place) => drop(place.insert(sketch)),
+                Entry::Vacant(place) => {
+                    place.insert(sketch);
+                }
                 Entry::Occupied(mut mine) => mine.get_mut().merge(&sketch).map_err(|_| too_many_values(mine.key()))?,
             }
         }
         for (feature, counter) in other.counters {
             match self.counters.entry(feature) {
-                Entry::Vacant(place) => drop(place.insert(counter)),
+                Entry::Vacant(place) => {
+                    place.insert(counter);
+                }
                 Entry::Occupied(mut mine) => mine.get_mut().merge(&counter).map_err(|_| too_many_categories(mine.key()))?,
             }
         }
@@ -306,7 +310,7 @@ mod tests {
         let events = events(&vec![6; entities], 4, 9);
         let with_units = |events: &[Event]| {
             let batch = batch(events);
-            let units: Int64Array = events.iter().map(|event| Some(i64::from_str_radix(event.entity.trim_start_matches("entity-"), 10).unwrap() + 1)).collect();
+            let units: Int64Array = events.iter().map(|event| Some(event.entity.trim_start_matches("entity-").parse::<i64>().unwrap() + 1)).collect();
             // Common and rare categories.
             let kinds: Int32Array = events.iter().map(|event| Some(if event.cents % 50 == 7 { 999 } else { i32::try_from(event.time % 3).unwrap() })).collect();
             let mut columns: Vec<(String, ArrayRef)> =
