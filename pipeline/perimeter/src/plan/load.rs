@@ -71,5 +71,5 @@ fn problem(code: &'static str, span: Span, message: String) -> Diagnostic {
 async fn read(uri: &Uri, stores: &Arc<Stores>) -> Result<Vec<u8>> {
     let (stores, uri) = (Arc::clone(stores), uri.clone());
     let read = tokio::task::spawn_blocking(move || stores.read_all(&uri, MAX_BYTES)).await;
-    Ok(read.map_err(|_| Failure::new(Culprit::Outside, "planning-stopped", "loading the shape's files was stopped"))??)
+    read.map_err(|_| Failure::new(Culprit::Outside, "planning-stopped", "loading the shape's files was stopped"))?
 }

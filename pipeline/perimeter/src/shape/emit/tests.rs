@@ -14,6 +14,12 @@ use std::sync::Arc;
 /// The numbers of one record by feature: integers as they are, halves as their bits.
 type Record = BTreeMap<String, Vec<i64>>;
 
+/// Records by bucket and shard.
+type Shards = BTreeMap<(Option<u32>, u32), Vec<Record>>;
+
+/// Events as their time and the bits of their amount.
+type Piece = Vec<(i64, i64)>;
+
 struct Case {
     shape: Shape,
     format: SinkFormat,
@@ -26,7 +32,7 @@ fn case(buckets: &[u32], overflow: job::Overflow, packing: Option<Packing>, form
 }
 
 /// Every record by bucket and shard, and what the emitters said of the events.
-fn emit(case: &Case, events: &[Event], shards: u32, partitions: u32, cuts: &[usize]) -> (BTreeMap<(Option<u32>, u32), Vec<Record>>, Conserved) {
+fn emit(case: &Case, events: &[Event], shards: u32, partitions: u32, cuts: &[usize]) -> (Shards, Conserved) {
     let folder = tempfile::tempdir().unwrap();
     let layout = Arc::new(Layout::resolve(&case.shape, &batch(&[]).schema(), &[], &Frozen::default()).unwrap());
     let sink = job::Sink { format: case.format, encoding: case.encoding, ..sink_at(folder.path()) };
@@ -104,7 +110,7 @@ fn tensors(record: &[u8], features: &[super::super::FeatureShape]) -> Record {
 }
 
 /// By shard: the pieces of its entities in order, each with its number; events as (time, bits of the amount).
-fn pieces(events: &[Event], overflow: job::Overflow, window: usize) -> BTreeMap<u32, Vec<(i64, Vec<(i64, i64)>)>> {
+fn pieces(events: &[Event], overflow: job::Overflow, window: usize) -> BTreeMap<u32, Vec<(i64, Piece)>> {
     let mut out: BTreeMap<u32, Vec<_>> = BTreeMap::new();
     for mine in events.chunk_by(|a, b| a.entity == b.entity) {
         let values: Vec<(i64, i64)> =
