@@ -9,7 +9,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import aws, bad_input, classify, contracts, corpora, demo, determinism, financial, ingest, key_lifecycle, key_secrets, leaks_everywhere, macie_gate, text  # noqa: E402
+import aws, bad_input, classify, contracts, corpora, demo, determinism, financial, ingest, key_lifecycle, key_secrets, leaks_everywhere, macie_gate, shapes, text  # noqa: E402
 from harness import Perimeter, Suite, fresh  # noqa: E402
 
 
@@ -26,6 +26,7 @@ def main(binary, pattern="."):
               bad_input.inputs, bad_input.contracts, ingest.rules_about_sets, ingest.nested_json, ingest.fixed_width, contracts.examples_lint_clean, contracts.inferred, contracts.compared,
               classify.answers, classify.without_contracts, classify.examples, macie_gate.gate,
               text.same_tokens, text.nothing_left, text.same_bytes, text.plans, text.example_policy,
+              shapes.overflow_and_encodings, shapes.packing, shapes.tokens, shapes.maxtext, shapes.auto_buckets, shapes.statistics,
               key_lifecycle.on_disk, key_lifecycle.on_aws, key_secrets.search_works, key_secrets.keys_are_nowhere,
               leaks_everywhere.detector_works, leaks_everywhere.nothing_leaked]
     for group in groups:

@@ -165,7 +165,7 @@ def manifest(version):
 
 def digests(version):
     """{relative path: sha256} of a version's shards and of the files beside them that may not depend on the run."""
-    files = [p for p in version.rglob("*") if p.is_file() and (".array_record" in p.name or p.name == "shapes.json")]
+    files = [p for p in version.rglob("*") if p.is_file() and ("-of-" in p.name or p.name in ("shapes.json", "statistics.json", "dataset_info.json", "features.json"))]
     return {str(p.relative_to(version)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 

@@ -16,6 +16,7 @@ import sys
 import grain
 import jax
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 from array_record.python import array_record_module
 
@@ -23,6 +24,10 @@ from example_proto import example_class
 
 BATCH = 8
 EXAMPLE = example_class()
+
+
+# How a dtype lies in an Example, whose lists hold bytes, float32 and int64 alone: two-byte floats are one value of little-endian bytes.
+STORED = {"bytes": "bytes", "bfloat16": "bytes", "float16": "bytes", "float32": "float32", "int64": "int64", "int32": "int64", "uint8": "int64", "bool": "int64"}
 
 
 def to_arrays(record):
@@ -112,15 +117,21 @@ def main(version):
             for name, (dtype, shape) in features.items():
                 value = arrays.get(name)
                 kind = "bytes" if isinstance(value, list) else str(value.dtype)
-                if kind != dtype or len(value) != int(np.prod(shape)):
+                if kind == STORED[dtype] and dtype != "bytes":
+                    if kind == "bytes":
+                        value = np.frombuffer(value[0], ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype) if len(value) == 1 else np.zeros(0)
+                    elif not np.array_equal(value, value.astype(dtype).astype(value.dtype)):
+                        wrong.append(f"bucket {bucket}: a value of {name} is no {dtype}")
+                    value = arrays[name] = value.astype(dtype if dtype != "bfloat16" else ml_dtypes.bfloat16)
+                if kind != STORED[dtype] or len(value) != int(np.prod(shape)):
                     wrong.append(f"bucket {bucket}: {name} is {kind}[{len(value)}] for {dtype}{list(shape)}")
             if "length" in arrays and bucket is not None:
                 length = int(arrays["length"][0])
                 smaller = max([b for b, _ in by_bucket if b is not None and b < bucket], default=0)
-                if not smaller < length <= bucket:
+                if not (smaller or -1) < length <= bucket:                  # a text without tokens has none
                     wrong.append(f"bucket {bucket}: a sequence of {length}")
                 for name, (dtype, shape) in features.items():
-                    if shape == (bucket,) and np.any(arrays[name][length:]):
+                    if shape[:1] == (bucket,) and np.any(arrays[name].reshape(shape)[length:]):
                         wrong.append(f"bucket {bucket}: {name} is not padded with zeros")
             return {n: a.reshape(features[n][1]) for n, a in arrays.items() if not isinstance(a, list)}
 

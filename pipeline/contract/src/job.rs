@@ -1,4 +1,8 @@
 //! Job files (`pipeline/jobs/*.yaml`): where data comes from, what shape it takes, where it lands.
+mod shape;
+
+pub use shape::{AutoBuckets, Buckets, Dtype, Encode, Feature, Layout, Overflow, Packing, Pinned, Scale, Sequence, Shape, Side, Tokenizer};
+
 use crate::Span;
 use crate::schema::Schema;
 use std::collections::BTreeMap;
@@ -245,98 +249,16 @@ pub enum Provider {
     Local,
 }
 
-/// `shape`.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    /// Absent: one example per row.
-    pub sequence: Option<Sequence>,
-    /// In file order.
-    pub features: Vec<Feature>,
-    /// Ascending; empty without `sequence`.
-    pub buckets: Vec<u32>,
-    /// What happens to sequences longer than the largest bucket (only `split` in this version).
-    pub overflow: Overflow,
-    /// Where the shape stands.
-    pub span: Span,
-}
-
-/// `shape.sequence`.
-#[derive(Clone, Debug)]
-pub struct Sequence {
-    /// The entity column of the prepared output.
-    pub by: String,
-    /// Columns of the prepared output.
-    pub order_by: Vec<String>,
-    /// Where it stands.
-    pub span: Span,
-}
-
-/// `shape.overflow`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overflow {
-    /// Cut into chunks of the largest bucket; the last one is shorter.
-    Split,
-}
-
-/// One feature.
-#[derive(Clone, Debug)]
-pub struct Feature {
-    /// The name in the Example.
-    pub name: String,
-    /// A column of the prepared output.
-    pub column: String,
-    /// `dtype`.
-    pub dtype: Dtype,
-    /// `scale`.
-    pub scale: Scale,
-    /// `encode`.
-    pub encode: Encode,
-    /// `missing`: what null becomes; absent: a null is a mistake of the data (rule `missing-feature`).
-    pub missing: Option<f64>,
-    /// Where the feature stands.
-    pub span: Span,
-}
-
-/// `dtype`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Dtype {
-    /// IEEE 754 binary32.
-    Float32,
-    /// Signed 64 bit.
-    Int64,
-    /// UTF-8 text of a row or of an entity (never padded): not allowed inside sequences except for the entity itself.
-    Bytes,
-}
-
-/// `scale`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Scale {
-    /// As it is.
-    #[default]
-    None,
-    /// ln(1 + x) in float64, rounded to float32.
-    Log1p,
-}
-
-/// `encode`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Encode {
-    /// The value.
-    #[default]
-    Value,
-    /// Whole seconds since the previous event of the entity (floor), across splits; 0 for the first.
-    SecondsSincePrevious,
-}
-
 /// `sink`.
 #[derive(Clone, Debug)]
 pub struct Sink {
     /// A folder or prefix; versions go below it.
     pub uri: Uri,
-    /// The official option string, e.g. `group_size:1,zstd:3` (validated by the `array_record` crate later).
+    /// The container of the records.
+    pub format: SinkFormat,
+    /// What a record is.
+    pub encoding: RecordEncoding,
+    /// The official option string, e.g. `group_size:1,zstd:3` (validated by the `array_record` crate later); of ArrayRecord.
     pub options: String,
     /// `shards`; absent: from the input's bytes.
     pub shards: Option<u32>,
@@ -344,6 +266,28 @@ pub struct Sink {
     pub sse_kms: Option<String>,
     /// Where it stands.
     pub span: Span,
+}
+
+/// `sink.format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SinkFormat {
+    /// Google's ArrayRecord: random access.
+    #[default]
+    ArrayRecord,
+    /// TensorFlow's TFRecord: in order only, uncompressed.
+    TfRecord,
+}
+
+/// `sink.encoding`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RecordEncoding {
+    /// One `tf.train.Example` per record.
+    #[default]
+    TfExample,
+    /// The raw little-endian static tensors, one after the other, in the order of `shapes.json`.
+    Tensor,
 }
 
 /// `table`: the pseudonymized rows as Parquet.

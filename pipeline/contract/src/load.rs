@@ -96,8 +96,11 @@ impl Loader<'_> {
         let key_names = typed.keys.as_ref().filter(|keys| !validate::touched(report, keys.span)).map(|keys| validate::job::key_names(&keys.value));
         let quarantine = typed.quarantine.and_then(|quarantine| validate::job::quarantine(quarantine, key_names.as_deref(), &places, report));
         let keys = typed.keys.map(|keys| validate::job::keys(keys, &places, report));
-        let shape = typed.shape.and_then(|shape| validate::job::shape(shape, report));
+        let shape = typed.shape.and_then(|shape| validate::job::shape(shape, &places, report));
         let sink = typed.sink.and_then(|sink| validate::job::sink(sink, &places, report));
+        if let (Some(shape), Some(sink)) = (&shape, &sink) {
+            validate::job::encodable(shape, sink, report);
+        }
         let had_table = typed.table.is_some();
         let table = typed.table.and_then(|table| validate::job::table(table, &places, report));
         let (sources, keys) = (sources.unwrap_or_default(), keys.unwrap_or_default());

@@ -79,6 +79,48 @@ impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
     }
 }
 
+/// A short form (a word or a list), or a mapping.
+#[derive(Clone, Debug)]
+pub(crate) enum ShortOr<S, M> {
+    Short(S),
+    Map(M),
+}
+
+impl<'de, S: Deserialize<'de>, M: Deserialize<'de>> Deserialize<'de> for ShortOr<S, M> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either<S, M>(PhantomData<(S, M)>);
+        impl<'de, S: Deserialize<'de>, M: Deserialize<'de>> Visitor<'de> for Either<S, M> {
+            type Value = ShortOr<S, M>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a short form or a mapping")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                S::deserialize(StrDeserializer::new(text)).map(ShortOr::Short)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
+                S::deserialize(de::value::SeqAccessDeserializer::new(items)).map(ShortOr::Short)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Self::Value, A::Error> {
+                M::deserialize(de::value::MapAccessDeserializer::new(entries)).map(ShortOr::Map)
+            }
+        }
+        deserializer.deserialize_any(Either(PhantomData))
+    }
+}
+
+impl<S: JsonSchema, M: JsonSchema> JsonSchema for ShortOr<S, M> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}Or{}", S::schema_name(), M::schema_name()).into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (short, map) = (generator.subschema_for::<S>(), generator.subschema_for::<M>());
+        schemars::json_schema!({"anyOf": [short, map]})
+    }
+}
+
 /// A mapping with names of the user's choice, in file order.
 #[derive(Clone, Debug)]
 pub(crate) struct Entries<T>(pub(crate) Vec<(Spanned<String>, T)>);

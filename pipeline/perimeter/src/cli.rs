@@ -6,6 +6,7 @@ mod arguments;
 mod classify;
 mod commands;
 mod keys;
+mod profile;
 mod progress;
 mod render;
 mod reveal;

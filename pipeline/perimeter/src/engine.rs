@@ -9,6 +9,7 @@ pub mod digests;
 pub mod emit;
 pub mod expression;
 pub mod failure;
+pub mod measure;
 pub mod order;
 pub mod pool;
 pub mod query;

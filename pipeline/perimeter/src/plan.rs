@@ -7,7 +7,9 @@ pub mod decide;
 pub mod explain;
 pub mod format;
 pub mod lineage;
+mod load;
 pub mod recall;
+mod shape;
 #[cfg(test)]
 mod tests;
 pub mod text;
@@ -17,6 +19,8 @@ use crate::engine::{self, Limits};
 use crate::error::{Error, Result};
 use crate::prepare::{self, NotAQuery};
 use crate::read::{self, InputFile, Unit};
+use crate::shape::statistics::Statistics;
+use crate::shape::tokenize::Tokenizer;
 use crate::store::Stores;
 use datafusion::arrow::datatypes::{DataType, Field, TimeUnit};
 use datafusion::datasource::empty::EmptyTable;
@@ -26,7 +30,7 @@ use lineage::{ColumnLineage, RowInfluence, SourceColumn};
 use perimeter_contract::policy::{Nulls, TimePart, TokenEncoding, Transform};
 use perimeter_contract::{Contract, Diagnostic, Diagnostics, Span};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use text::{TextPlan, Texts};
 
@@ -48,6 +52,12 @@ pub struct Plan {
     pub shards: u32,
     /// Rules about rows and sets, compiled.
     pub rules: Arc<JobRules>,
+    /// The column of the policy's privacy unit, where the job's statistics count units.
+    pub unit: Option<usize>,
+    /// By feature.
+    pub tokenizers: BTreeMap<String, Arc<Tokenizer>>,
+    /// The statistics that the job pins.
+    pub statistics: Option<Statistics>,
 }
 
 /// A source's listing.
@@ -193,7 +203,9 @@ pub async fn plan(mut contract: Contract, stores: &Arc<Stores>) -> Result<Plan> 
     let input_bytes: u64 = inputs.iter().flat_map(|input| &input.files).map(|file| file.size_bytes).sum();
     let computed = u32::try_from(input_bytes.div_ceil(SHARD_INPUT_BYTES)).unwrap_or(u32::MAX).clamp(1, 65_536);
     let shards = contract.job.sink.shards.unwrap_or(computed);
-    Ok(Plan { contract, inputs, columns, rows: query.rows, shards, rules })
+    let (tokenizers, statistics) = load::frozen(&contract, stores).await?;
+    let unit = query.unit.filter(|_| statistics.is_none());
+    Ok(Plan { contract, inputs, columns, rows: query.rows, shards, rules, unit, tokenizers, statistics })
 }
 
 /// `nulls: reject` of a column that passes through is a rule of the contract: such rows go to quarantine with all others.
@@ -210,6 +222,7 @@ fn require_where_nulls_are_rejected(contract: &mut Contract, columns: &[PlannedC
 }
 
 struct Resolved {
+    unit: Option<usize>,
     columns: Vec<PlannedColumn>,
     rows: BTreeSet<(SourceColumn, RowInfluence)>,
 }
@@ -282,17 +295,20 @@ async fn resolve(contract: &Contract) -> Result<Resolved> {
             Err(more) => problems.extend(more),
         }
     }
+    let mut unit = None;
     if problems.is_empty() {
         find_contexts(&mut columns, place, &mut problems);
         check_transforms(contract, &columns, &mut problems);
         mark_needed(contract, &mut columns, &mut problems);
+        unit = shape::unit(contract, &columns, &mut problems);
+        shape::check(contract, &columns, &mut problems);
     }
     if !problems.is_empty() {
         problems.sort_by_key(|problem: &Diagnostic| (problem.span.file, problem.span.start, problem.message.clone()));
         problems.dedup_by(|a, b| a.code == b.code && a.span == b.span && a.message == b.message);
         return Err(refuse(problems));
     }
-    Ok(Resolved { columns, rows: query.lineage.rows })
+    Ok(Resolved { unit, columns, rows: query.lineage.rows })
 }
 
 /// Characters that would make a printed plan say something else than what runs.

@@ -24,7 +24,7 @@ use crate::error::{Culprit, Failure, Result};
 use crate::keys::Keys;
 use crate::plan::Plan;
 use crate::prepare::Prepared;
-use crate::shape::{HIDDEN_PREFIX, SHARD_COLUMN};
+use crate::shape::{HIDDEN_PREFIX, SHARD_COLUMN, UNIT_COLUMN};
 use columns::Work;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::Column;
@@ -76,6 +76,7 @@ pub fn stage(plan: &Plan, keys: &Keys, limits: &Limits, run_id: &str) -> Result<
             inputs.push(context);
         }
     }
+    inputs.extend(plan.unit.filter(|unit| !inputs.contains(unit)));
     let position = |column: usize| inputs.iter().position(|&input| input == column).unwrap_or(usize::MAX);
     let mut specs = Vec::new();
     let mut fields = Vec::new();
@@ -96,6 +97,10 @@ pub fn stage(plan: &Plan, keys: &Keys, limits: &Limits, run_id: &str) -> Result<
             specs.push(specify::context(plan, column, position(column), keys)?);
             contexts.push(name);
         }
+    }
+    if let Some(unit) = plan.unit {
+        fields.push(Field::new(UNIT_COLUMN, DataType::Int64, true));
+        specs.push(specify::unit(plan, unit, position(unit), keys)?);
     }
     let unplaced = Arc::new(Schema::new(fields.clone()));
     let sorted = sort_columns(plan);

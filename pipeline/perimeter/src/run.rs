@@ -1,7 +1,11 @@
 //! A whole job: the stages in their order, from a plan to a sealed dataset.
 //!
 //! [`run`] is what the command line calls and what a test can call: `run(&plan, &services)`. [`check`] reads and checks
-//! everything and writes nothing.
+//! everything and writes nothing; [`profile`] finds out how long examples are.
+mod freeze;
+
+pub use freeze::profile;
+
 use crate::check::metric::Verdict;
 use crate::check::report;
 use crate::classify::{self, Classification, MacieRequest};
@@ -142,11 +146,14 @@ async fn until_closed(
         passes.gather = Some(Gather::start(&context, &plan.rules, limits)?);
     }
     quality(plan, &in_order(verdicts.clone()))?;
+    let statistics = freeze::freeze(plan, services, &keys, run, passes.violations.as_ref()).await?;
+    let frozen = freeze::frozen(plan, statistics.as_ref());
     let checked = Checked::register(plan, &context, services, Some(&quarantined), &passes)?;
     let prepared = prepare(plan, context, checked).await?;
     let pseudonymized = pseudonymize(prepared, plan, &keys, limits, &run.id).await?;
-    let shaped = order::shape(pseudonymized, plan, limits)?;
-    let closed = emit::shard(shaped, plan, sink, table, progress).await?;
+    let shaped = order::sort(pseudonymized, plan, limits)?.shape(plan, &frozen)?;
+    let mut closed = emit::shard(shaped, plan, sink, table, progress).await?;
+    closed.statistics = statistics;
 
     let threads = limits.threads;
     let (closed, mut tally) = spawn_blocking(move || closed.checked.finish(threads).map(|tally| (closed, tally))).await.map_err(|_| stopped())??;
@@ -179,9 +186,11 @@ async fn seal_closed(
     facts.gates.extend(classified_gates(&classified));
     facts.findings = Some(classified.disagreements_and_findings());
     let total_shards = plan.shards;
+    let tokenizers = closed.tokenizers(plan);
     let sealed = spawn_blocking(move || {
+        let made = seal::Made { conservation: closed.conserved(), statistics: closed.statistics, tokenizers };
         let table = table.as_deref().map(|table| (table, closed.parts));
-        seal::seal(facts, &closed.layout, total_shards, &sink, closed.shards, table)
+        seal::seal(facts, &closed.layout, made, total_shards, &sink, closed.shards, table)
     });
     let sealed = sealed.await.map_err(|_| stopped())??;
     progress.enter(Stage::Done);

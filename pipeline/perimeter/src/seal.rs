@@ -1,7 +1,8 @@
 //! The end of a run: what was written is read back, counted and hashed, and only then does the version exist.
 //!
-//! [`seal()`] takes the proof of every closed shard, re-reads each from where it was written, and writes `shapes.json`, `manifest.json` and `latest`, in this
+//! [`seal()`] takes the proof of every closed shard, re-reads each from where it was written, and writes `shapes.json` and TFDS's files, `manifest.json` and `latest`, in this
 //! order. [`verify()`] does the reading again at any later time, from the manifest alone; [`inspect()`] describes one shard without showing a value.
+mod directories;
 mod inspect;
 mod manifest;
 mod recount;
@@ -9,14 +10,15 @@ mod verify;
 
 pub use inspect::{FeatureSummary, Inspection, inspect};
 pub use manifest::{
-    API_VERSION, ContractFiles, Egress, Feature, Gate, Input, KeyVersion, MANIFEST_FILE, Manifest, PolicyFile, RowCounts, Run, SHAPES_FILE, Shapes, Shard,
-    ShardFormat, SideFile, Split, SplitShape, TableFiles, TablePart, Verdict,
+    API_VERSION, Conserved, ContractFiles, Egress, Feature, Gate, Input, KeyVersion, MANIFEST_FILE, Manifest, PolicyFile, RowCounts, Run, SHAPES_FILE,
+    STATISTICS_FILE, Shapes, Shard, ShardFormat, SideFile, Split, SplitShape, TableFiles, TablePart, TokenizerFile, Unit, Verdict,
 };
 pub use verify::{Finding, Report, verify};
 
 use crate::classify::Classification;
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::shape::Layout;
+use crate::shape::statistics::Statistics;
 use crate::shard::{ClosedPart, ClosedShard, SPLIT, ShardSink, StoredFile, TableSink};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -49,6 +51,17 @@ pub struct Facts {
     pub findings: Option<Classification>,
 }
 
+/// What the stages made beside shards.
+#[derive(Clone, Debug, Default)]
+pub struct Made {
+    /// Where the elements along the bucketed axis went.
+    pub conservation: Option<Conserved>,
+    /// What was frozen, or pinned.
+    pub statistics: Option<Statistics>,
+    /// By feature.
+    pub tokenizers: BTreeMap<String, TokenizerFile>,
+}
+
 /// Proof that a version exists. Only [`seal()`] makes it.
 #[derive(Clone, Debug)]
 pub struct Sealed {
@@ -74,7 +87,8 @@ impl Sealed {
     }
 }
 
-/// Publishes a version: exactly `total_shards` shards per bucket, each re-read and equal to its proof, holding all of `facts.rows.written` together.
+/// Publishes a version: exactly `total_shards` shards per bucket, each re-read and equal to its proof, holding all of `facts.rows.written` together, or as
+/// many of them as `made.conservation` explains.
 ///
 /// Blocks; shards are re-read in parallel on rayon's pool.
 ///
@@ -83,6 +97,7 @@ impl Sealed {
 pub fn seal(
     facts: Facts,
     layout: &Layout,
+    made: Made,
     total_shards: u32,
     sink: &ShardSink,
     mut shards: Vec<ClosedShard>,
@@ -96,13 +111,14 @@ pub fn seal(
         return Err(Failure::new(Culprit::Data, "shard-count", message).help("this is a bug: report it").into());
     }
     let features: BTreeMap<Option<u32>, Vec<Feature>> = buckets.iter().map(|&bucket| (bucket, features(layout, bucket))).collect();
-    let recounts = shards.par_iter().map(|shard| reread(sink, shard, &features[&shard.bucket()])).collect::<Result<Vec<Recount>>>()?;
+    let format = ShardFormat { container: sink.format(), options: sink.options().to_owned(), encoding: sink.encoding() };
+    let recounts = shards.par_iter().map(|shard| reread(sink, &format, shard, &features[&shard.bucket()])).collect::<Result<Vec<Recount>>>()?;
 
     let splits: Vec<Split> = buckets
         .iter()
         .map(|&bucket| {
             let mine = || shards.iter().zip(&recounts).filter(|(shard, _)| shard.bucket() == bucket).map(|(_, recount)| recount);
-            let records = || mine().map(|recount| recount.sound.records);
+            let records = || mine().map(|recount| recount.records);
             Split {
                 name: SPLIT.to_owned(),
                 bucket,
@@ -115,13 +131,16 @@ pub fn seal(
         })
         .collect();
     let events: u64 = splits.iter().map(|split| split.events).sum();
-    if events != facts.rows.written {
+    let Made { conservation, statistics, tokenizers } = made;
+    if !conservation.map_or(events == facts.rows.written, |account| account.explains(facts.rows.written, events)) {
         let message = format!("{} rows went into the shards, {events} were found in them", facts.rows.written);
         return Err(Failure::new(Culprit::Data, "rows-lost", message).help("this is a bug: report it").into());
     }
     let table_files = table.as_ref().map(|(sink, parts)| table_files(sink, parts, total_shards, facts.rows.written)).transpose()?;
 
-    let shapes = json(&Shapes::of(&splits))?;
+    let mut files = vec![(SHAPES_FILE.to_owned(), json(&Shapes::of(format.encoding, &splits))?)];
+    files.extend(statistics.map(|statistics| (STATISTICS_FILE.to_owned(), statistics.to_json())));
+    files.extend(directories::files(sink, &splits, &shards));
     let mut gates = facts.gates;
     let figures = [("rowsWritten", facts.rows.written), ("eventsInShards", events), ("shards", shards.len() as u64)];
     let figures = figures.map(|(name, figure)| (name.to_owned(), figure.into())).into();
@@ -137,18 +156,20 @@ pub fn seal(
         inputs: facts.inputs,
         rows: facts.rows,
         rejections: facts.rejections,
-        format: ShardFormat { container: "arrayRecord".to_owned(), options: sink.options().to_owned(), encoding: "tfExample".to_owned() },
+        format,
+        conservation,
+        tokenizers,
         splits,
         egress: Egress { bytes: shards.iter().map(|shard| shard.proof().bytes()).sum(), usd: None },
         shards: shards.iter().map(entry).collect(),
-        files: vec![SideFile { path: SHAPES_FILE.to_owned(), bytes: shapes.len() as u64, sha256: hex::encode(Sha256::digest(&shapes)) }],
+        files: files.iter().map(side_file).collect(),
         table: table_files,
         gates,
         findings: facts.findings,
     };
     let bytes = json(&manifest)?;
     let folder = sink.folder();
-    folder.put_new(SHAPES_FILE, &shapes)?;
+    files.iter().try_for_each(|(path, bytes)| folder.put_new(path, bytes))?;
     // The table first: it is no version by itself, and is taken back if the manifest fails.
     if let Some((table, _)) = &table {
         table.folder().publish()?;
@@ -161,6 +182,10 @@ pub fn seal(
     }
     folder.point_latest()?;
     Ok(Sealed { manifest, manifest_uri: Uri(format!("{}/{MANIFEST_FILE}", folder.uri().0)), sha256: Sha256::digest(&bytes).into() })
+}
+
+fn side_file((path, bytes): &(String, Vec<u8>)) -> SideFile {
+    SideFile { path: path.clone(), bytes: bytes.len() as u64, sha256: hex::encode(Sha256::digest(bytes)) }
 }
 
 fn features(layout: &Layout, bucket: Option<u32>) -> Vec<Feature> {
@@ -185,19 +210,19 @@ fn crc32c_text(crc32c: u32) -> String {
     STANDARD.encode(crc32c.to_be_bytes())
 }
 
-fn reread(sink: &ShardSink, shard: &ClosedShard, features: &[Feature]) -> Result<Recount> {
+fn reread(sink: &ShardSink, format: &ShardFormat, shard: &ClosedShard, features: &[Feature]) -> Result<Recount> {
     let file = sink.folder().open(shard.path())?;
     let changed = |what: &str| -> Error {
         Failure::new(Culprit::Data, "shard-changed", format!("`{}` is not what was written: {what}", shard.path()))
             .help("disk, store or another process changed it: run again elsewhere")
             .into()
     };
-    let recount = recount(&file, shard.bucket(), features).map_err(|wrong| match wrong {
+    let recount = recount(&file, format, shard.bucket(), features).map_err(|wrong| match wrong {
         Wrong::Damaged(what) => changed(&what),
         Wrong::Unreadable(error) => crate::shard::io_failure("read", std::path::Path::new(shard.path()), error),
         Wrong::Shape(record) => changed(&format!("record {record} has another shape")),
     })?;
-    let (sound, proof) = (&recount.sound, shard.proof());
+    let (sound, proof) = (&recount, shard.proof());
     if (sound.records, sound.bytes, sound.crc32c, sound.sha256) != (proof.records(), proof.bytes(), proof.crc32c(), proof.sha256()) {
         return Err(changed("its checksums differ"));
     }

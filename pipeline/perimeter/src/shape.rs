@@ -14,6 +14,7 @@ pub mod dtype;
 mod emit;
 mod layout;
 pub mod lengths;
+pub mod measure;
 pub mod overflow;
 pub mod pack;
 mod runs;
@@ -23,7 +24,8 @@ pub mod tokenize;
 pub mod vocabulary;
 
 pub use emit::{Emitted, Emitter};
-pub use layout::{CHUNK, FeatureShape, HIDDEN_PREFIX, LENGTH, Layout, SHARD_COLUMN};
+pub(crate) use layout::overflow as job_overflow;
+pub use layout::{ANY_LENGTH, CHUNK, FeatureShape, Frozen, HIDDEN_PREFIX, LENGTH, Layout, POSITION, SEGMENTATION, SHARD_COLUMN, UNIT_COLUMN};
 
 #[cfg(test)]
 pub(crate) mod fixture;

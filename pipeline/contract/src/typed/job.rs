@@ -1,5 +1,9 @@
 //! Job files as typed.
-use crate::job::{Dtype, Encode, Scale};
+mod shape;
+
+pub(crate) use shape::{AutoBuckets, Buckets, Encode, Feature, MAX_BUCKET, Overflow, OverflowMode, Sequence, Shape};
+
+use crate::job::{RecordEncoding, SinkFormat};
 use crate::spanned::{Entries, Exact, OneOrMany, Spanned};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -360,90 +364,6 @@ pub(crate) struct LocalKey {
     pub(crate) create: Option<bool>,
 }
 
-/// What one example looks like.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("x-not-available" = {
-    "split": "split-not-available", "statistics": "statistics-not-available", "shuffle": "shuffle-not-available",
-    "pack": "packing-not-available", "packing": "packing-not-available", "tokenizer": "tokenizer-not-available"
-}))]
-pub(crate) struct Shape {
-    /// `static`: every feature has a fixed shape per bucket.
-    #[allow(dead_code, reason = "there is one value")]
-    pub(crate) layout: Option<Spanned<Layout>>,
-    /// One example per entity; without it one per row.
-    pub(crate) sequence: Option<Spanned<Sequence>>,
-    /// The tensors of an example.
-    #[schemars(required)]
-    pub(crate) features: Option<Spanned<Vec<Spanned<Feature>>>>,
-    /// Lengths that sequences are padded to, ascending.
-    pub(crate) buckets: Option<Spanned<Buckets>>,
-    /// What happens to sequences longer than the largest bucket.
-    pub(crate) overflow: Option<Spanned<Overflow>>,
-}
-
-/// How examples are laid out.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("x-not-available" = {"maxtext": "layout-not-available"}))]
-pub(crate) enum Layout {
-    /// Every feature has a fixed shape per bucket.
-    Static,
-}
-
-/// How events become one example.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Sequence {
-    /// The column whose value is the entity.
-    #[schemars(required)]
-    pub(crate) by: Option<Spanned<String>>,
-    /// The columns that order its events.
-    #[schemars(required)]
-    pub(crate) order_by: Option<Spanned<OneOrMany<Spanned<String>>>>,
-}
-
-/// One tensor of an example.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("x-not-available" = {
-    "tokenizer": "tokenizer-not-available", "maxTokens": "tokenizer-not-available", "statistics": "statistics-not-available",
-    "vocabulary": "statistics-not-available"
-}))]
-pub(crate) struct Feature {
-    /// Its name in the example.
-    #[schemars(required)]
-    pub(crate) name: Option<Spanned<String>>,
-    /// The column of the prepared output that it holds.
-    #[schemars(required)]
-    pub(crate) column: Option<Spanned<String>>,
-    /// The type of its elements.
-    #[schemars(required)]
-    pub(crate) dtype: Option<Spanned<DtypeName>>,
-    /// A fixed function of the value.
-    pub(crate) scale: Option<Spanned<Scale>>,
-    /// What of the value is taken.
-    pub(crate) encode: Option<Spanned<Encode>>,
-    /// What null becomes; without it a null rejects the row.
-    pub(crate) missing: Option<Spanned<Number>>,
-}
-
-/// The type of a feature's elements.
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct DtypeName(pub(crate) Dtype);
-
-impl JsonSchema for DtypeName {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Dtype".into()
-    }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let mut schema = Dtype::json_schema(generator);
-        schema.insert("x-not-available".to_owned(), serde_json::json!({"bfloat16": "dtype-not-available", "int32": "dtype-not-available"}));
-        schema
-    }
-}
-
 /// A number as written.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
@@ -461,32 +381,6 @@ impl JsonSchema for Number {
     }
 }
 
-/// Lengths that sequences are padded to.
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Buckets(pub(crate) Vec<Spanned<u32>>);
-
-impl JsonSchema for Buckets {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Buckets".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": MAX_BUCKET}, "x-not-available": {"auto": "auto-buckets-not-available"}})
-    }
-}
-
-/// Longer static shapes than this are a typing mistake.
-pub(crate) const MAX_BUCKET: u32 = 1 << 20;
-
-/// What happens to sequences longer than the largest bucket.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("x-not-available" = {"truncate": "overflow-not-available", "reject": "overflow-not-available"}))]
-pub(crate) enum Overflow {
-    /// Cut into chunks of the largest bucket; the last one is shorter.
-    Split,
-}
-
 /// Where the shards go.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -495,37 +389,17 @@ pub(crate) struct Sink {
     /// A folder relative to this file, or `s3://…`; versions go below it.
     #[schemars(required)]
     pub(crate) uri: Option<Spanned<String>>,
-    /// The file format.
-    #[allow(dead_code, reason = "there is one value")]
+    /// The file format; `arrayRecord` by default.
     pub(crate) format: Option<Spanned<SinkFormat>>,
     /// ArrayRecord's option string; `group_size:1,zstd:3` by default.
     pub(crate) options: Option<Spanned<String>>,
-    /// How an example is written.
-    #[allow(dead_code, reason = "there is one value")]
-    pub(crate) encoding: Option<Spanned<Encoding>>,
+    /// How an example is written; `tfExample` by default.
+    pub(crate) encoding: Option<Spanned<RecordEncoding>>,
     /// The number of shards; from the input's bytes by default.
     #[schemars(range(min = 1, max = 65536))]
     pub(crate) shards: Option<u32>,
     /// The KMS key that S3 encrypts with.
     pub(crate) sse_kms: Option<Spanned<String>>,
-}
-
-/// The file format of shards.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("x-not-available" = {"tfRecord": "sink-format-not-available"}))]
-pub(crate) enum SinkFormat {
-    /// Google's ArrayRecord.
-    ArrayRecord,
-}
-
-/// How an example is written.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("x-not-available" = {"tensor": "encoding-not-available"}))]
-pub(crate) enum Encoding {
-    /// One `tf.train.Example` per record.
-    TfExample,
 }
 
 /// The pseudonymized rows as a table.

@@ -1,17 +1,19 @@
 //! Jobs.
 mod format;
+mod shape;
 
 use super::places::{Places, Use, before_pattern, is_inside, refuse_parameters};
 use super::{Report, days, file_name, is_identifier, touched, unique};
 use crate::diagnostic::{list, nearest, shorten};
-use crate::job::{Drift, Dtype, Encode, Feature, Format, Key, Overflow, Prepare, Provider, Quarantine, Scale, Sequence, Shape, Sink, Table, Uri};
-use crate::spanned::{Entries, OneOrMany, Spanned};
+use crate::job::{Drift, Format, Key, Prepare, Provider, Quarantine, Sink, SinkFormat, Table, Uri};
+use crate::spanned::{Entries, Spanned};
 use crate::typed::job as typed;
 use crate::{Diagnostic, Span, codes};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub(crate) use format::{Field, with_schema};
+pub(crate) use shape::{encodable, shape};
 
 /// What a source's format does not see: everything but the schema, which is another file.
 pub(crate) struct Source {
@@ -151,139 +153,6 @@ pub(crate) fn keys(typed: Spanned<Entries<Spanned<typed::Key>>>, places: &Places
     keys
 }
 
-pub(crate) fn shape(typed: Spanned<typed::Shape>, report: &mut Report) -> Option<Shape> {
-    let Spanned { value: typed, span } = typed;
-    let cut = touched(report, span);
-    let has_sequence = typed.sequence.is_some();
-    let sequence = typed.sequence.map(|sequence| self::sequence(sequence, report));
-    let by = sequence.as_ref().and_then(|sequence| sequence.as_ref()).map(|sequence| sequence.by.clone());
-    let buckets = typed.buckets.as_ref().map(|buckets| self::buckets(buckets, report));
-    if has_sequence && typed.buckets.is_none() && !cut {
-        let help = "`buckets: [16, 32, 64]`: the lengths that sequences are padded to";
-        report.push(Diagnostic::new(codes::BUCKETS_NEEDED, span, "sequences need `buckets`").help(help));
-    }
-    if !has_sequence && !cut {
-        for (key, span) in [("buckets", typed.buckets.as_ref().map(|b| b.span)), ("overflow", typed.overflow.as_ref().map(|o| o.span))] {
-            if let Some(span) = span {
-                let message = format!("`{key}` without `sequence`");
-                report.push(Diagnostic::new(codes::SEQUENCE_NEEDED, span, message).help("add `sequence`, or remove it: an example per row has no length"));
-            }
-        }
-    }
-    let features = typed.features.and_then(|features| {
-        if features.value.is_empty() && !touched(report, features.span) {
-            report.push(Diagnostic::new(codes::EMPTY_LIST, features.span, "`features` is empty").help("an example holds at least one feature"));
-        }
-        unique(features.value.iter().filter_map(|f| f.value.name.as_ref()).map(|name| (name.value.as_str(), name.span)), "the feature", report);
-        let count = features.value.len();
-        let features: Vec<Feature> = features.value.into_iter().filter_map(|f| feature(f, has_sequence, by.as_deref(), report)).collect();
-        (features.len() == count).then_some(features)
-    });
-    let sequence = match sequence {
-        Some(sequence) => Some(sequence?),
-        None => None,
-    };
-    Some(Shape { sequence, features: features?, buckets: buckets.unwrap_or(Some(Vec::new()))?, overflow: Overflow::Split, span })
-}
-
-fn sequence(typed: Spanned<typed::Sequence>, report: &mut Report) -> Option<Sequence> {
-    let Spanned { value: typed, span } = typed;
-    let order_by = typed.order_by.map(|order_by| {
-        let OneOrMany(columns) = order_by.value;
-        if columns.is_empty() {
-            report.push(Diagnostic::new(codes::EMPTY_LIST, order_by.span, "`orderBy` is empty").help("name the column that orders the events"));
-        }
-        unique(columns.iter().map(|column| (column.value.as_str(), column.span)), "the column", report);
-        columns.into_iter().map(|column| column.value).collect()
-    });
-    Some(Sequence { by: typed.by?.value, order_by: order_by?, span })
-}
-
-fn buckets(typed: &Spanned<typed::Buckets>, report: &mut Report) -> Option<Vec<u32>> {
-    let list = &typed.value.0;
-    if list.is_empty() {
-        if touched(report, typed.span) {
-            return None;
-        }
-        report.push(Diagnostic::new(codes::EMPTY_LIST, typed.span, "`buckets` is empty").help("`[16, 32, 64]`"));
-        return None;
-    }
-    let mut fine = true;
-    for (before, bucket) in list.iter().zip(list.iter().skip(1)) {
-        if bucket.value <= before.value {
-            fine = false;
-            let message = format!("{} after {}: buckets ascend", bucket.value, before.value);
-            report.push(Diagnostic::new(codes::BUCKETS_ORDER, bucket.span, message).help("each bucket is longer than the one before"));
-        }
-    }
-    fine.then(|| list.iter().map(|bucket| bucket.value).collect())
-}
-
-/// Names that packed windows and sequences need for themselves.
-fn is_reserved(name: &str) -> bool {
-    matches!(name, "length" | "chunk") || ["_segmentation", "_position", "_mask"].iter().any(|suffix| name.ends_with(suffix))
-}
-
-fn feature(typed: Spanned<typed::Feature>, in_sequence: bool, entity: Option<&str>, report: &mut Report) -> Option<Feature> {
-    let Spanned { value: typed, span } = typed;
-    if let Some(name) = &typed.name {
-        if !is_identifier(&name.value) {
-            let message = format!("`{}` is not a name of a feature", shorten(&name.value));
-            report.push(Diagnostic::new(codes::BAD_NAME, name.span, message).help("letters, digits and `_`, no digit first"));
-        } else if is_reserved(&name.value) {
-            let help = "`length`, `chunk`, `…_segmentation`, `…_position` and `…_mask` are written beside features";
-            report.push(Diagnostic::new(codes::RESERVED_NAME, name.span, format!("the name `{}` is reserved", shorten(&name.value))).help(help));
-        }
-    }
-    let dtype = typed.dtype.as_ref().map(|dtype| dtype.value.0);
-    let dtype_span = typed.dtype.as_ref().map_or(span, |dtype| dtype.span);
-    if let (Some(Dtype::Bytes), true, Some(entity), Some(column)) = (dtype, in_sequence, entity, &typed.column)
-        && column.value != entity
-    {
-        let help = format!("only the entity itself (`{}`) may be bytes: text has no static shape", shorten(entity));
-        report.push(Diagnostic::new(codes::BYTES_IN_SEQUENCE, dtype_span, "`dtype: bytes` inside a sequence").help(help));
-    }
-    let encode = typed.encode.as_ref().map(|encode| encode.value).unwrap_or_default();
-    if let (Encode::SecondsSincePrevious, Some(at)) = (encode, typed.encode.as_ref().map(|encode| encode.span)) {
-        if !in_sequence {
-            let message = "`secondsSincePrevious` without `sequence`";
-            report.push(Diagnostic::new(codes::SEQUENCE_NEEDED, at, message).help("add `sequence`: a row alone has no previous one"));
-        }
-        if dtype.is_some_and(|dtype| dtype != Dtype::Int64) {
-            report.push(Diagnostic::new(codes::ENCODE_DTYPE, at, "`secondsSincePrevious` is a whole number").help("`dtype: int64`"));
-        }
-    }
-    let scale = typed.scale.as_ref().map(|scale| scale.value).unwrap_or_default();
-    if let (Scale::Log1p, Some(at)) = (scale, typed.scale.as_ref().map(|scale| scale.span))
-        && dtype.is_some_and(|dtype| dtype != Dtype::Float32)
-    {
-        report.push(Diagnostic::new(codes::SCALE_DTYPE, at, "`log1p` is a fraction").help("`dtype: float32`"));
-    }
-    let missing = typed.missing.map(|missing| self::missing(&missing, dtype, report));
-    let missing = match missing {
-        Some(missing) => Some(missing?),
-        None => None,
-    };
-    Some(Feature { name: typed.name?.value, column: typed.column?.value, dtype: dtype?, scale, encode, missing, span })
-}
-
-fn missing(typed: &Spanned<typed::Number>, dtype: Option<Dtype>, report: &mut Report) -> Option<f64> {
-    let text = &typed.value.0.0;
-    let number = text.parse::<f64>().ok()?;
-    let fits = match dtype {
-        Some(Dtype::Bytes) => false,
-        // exact in both: larger integers would change on their way through float64
-        Some(Dtype::Int64) => number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0,
-        Some(Dtype::Float32) => number.abs() <= f64::from(f32::MAX),
-        None => true,
-    };
-    if !fits {
-        let help = "a number that the dtype holds: whole up to 2^53 for `int64`, any for `float32`; `bytes` has none";
-        report.push(Diagnostic::new(codes::BAD_MISSING, typed.span, "`missing` does not fit the dtype").help(help));
-    }
-    fits.then_some(number)
-}
-
 pub(crate) fn sink(typed: Spanned<typed::Sink>, places: &Places<'_>, report: &mut Report) -> Option<Sink> {
     let Spanned { value: typed, span } = typed;
     let uri = typed.uri.and_then(|uri| places.uri(&uri, Use::Folder, report));
@@ -297,8 +166,13 @@ pub(crate) fn sink(typed: Spanned<typed::Sink>, places: &Places<'_>, report: &mu
         Some(key) => Some(key?),
         None => None,
     };
+    let format = typed.format.map(|format| format.value).unwrap_or_default();
+    let encoding = typed.encoding.map(|encoding| encoding.value).unwrap_or_default();
+    if let (Some(options), SinkFormat::TfRecord) = (&typed.options, format) {
+        report.push(Diagnostic::new(codes::BAD_OPTION, options.span, "`options` are those of ArrayRecord").help("remove it, or `format: arrayRecord`"));
+    }
     let options = typed.options.map_or_else(|| DEFAULT_OPTIONS.to_owned(), |options| options.value);
-    Some(Sink { uri: uri?, options, shards: typed.shards, sse_kms, span })
+    Some(Sink { uri: uri?, format, encoding, options, shards: typed.shards, sse_kms, span })
 }
 
 /// One record a chunk, for random access as Grain wants it.

@@ -3,7 +3,7 @@ use crate::engine::Limits;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use perimeter_contract::job::Encoding;
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -77,6 +77,8 @@ pub(super) enum Command {
         #[arg(long)]
         quarantine: bool,
     },
+    /// Show how long the examples of a job are, and which buckets pad them least; writes nothing
+    Profile(Profile),
     /// Show how a shard is built, without its values
     Inspect {
         /// A shard: a path or an s3:// uri
@@ -142,6 +144,24 @@ pub(super) struct MacieJobs {
     /// A copy of the bucket of Macie's detailed results to read instead of the bucket itself
     #[arg(long = "macie-results", value_name = "URI")]
     pub(super) results: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Profile {
+    /// The job file
+    pub(super) job: PathBuf,
+    /// Examples per step
+    #[arg(long, value_name = "N", default_value = "32")]
+    pub(super) batch_size: NonZeroU64,
+    /// Compare the best 1 to N buckets
+    #[arg(long, value_name = "N", default_value = "8")]
+    pub(super) most: NonZeroU32,
+    /// Every bucket a multiple of N [default: the job's, or 1]
+    #[arg(long, value_name = "N")]
+    pub(super) multiple_of: Option<NonZeroU32>,
+    /// No bucket beyond N: longer examples overflow as the job says [default: the job's, or its largest bucket]
+    #[arg(long, value_name = "N")]
+    pub(super) max: Option<NonZeroU32>,
 }
 
 #[derive(Debug, Subcommand)]

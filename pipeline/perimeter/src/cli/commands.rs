@@ -41,6 +41,7 @@ pub(super) fn execute(cli: Cli, runtime: &Runtime) -> Done {
             Command::Plan { job } => plan(&global, &job).await,
             Command::Classify(asked) => super::classify::execute(&global, asked).await,
             Command::Check { job, quarantine } => check(&global, &job, quarantine).await,
+            Command::Profile(asked) => super::profile::execute(&global, asked).await,
             Command::Inspect { shard } => inspect(&global, shard).await,
             Command::Verify { manifest } => verify(&global, manifest).await,
             Command::Keys(command) => keys::execute(&global, command).await,

@@ -4,9 +4,15 @@ use super::scan::Checked;
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
+use crate::seal::{Conserved, TokenizerFile};
+use crate::shape::overflow::Conservation;
+use crate::shape::pack::Packed;
+use crate::shape::statistics::Statistics;
+use crate::shape::tokenize::Tokenizer;
 use crate::shape::{Emitted, Emitter, Layout};
 use crate::shard::{ClosedPart, ClosedShard, ShardSink, TableSink};
 use futures::StreamExt;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::runtime::Handle;
@@ -18,8 +24,31 @@ pub struct Closed {
     pub(crate) parts: Vec<ClosedPart>,
     /// Rows that *pseudonymize* let through: a count that the emitters had no part in.
     pub(crate) rows: u64,
+    /// Where the elements along the bucketed axis went, and what was packed.
+    pub(crate) account: Conservation,
+    pub(crate) packed: Option<Packed>,
+    /// By tokenized feature: tokens, and how many more were cut off.
+    pub(crate) tokens: BTreeMap<String, [u64; 2]>,
+    /// What was frozen for this run.
+    pub(crate) statistics: Option<Statistics>,
     pub(crate) layout: Arc<Layout>,
     pub(crate) checked: Checked,
+}
+
+impl Closed {
+    /// What the manifest says of the tokenizers.
+    pub(crate) fn tokenizers(&self, plan: &Plan) -> BTreeMap<String, TokenizerFile> {
+        let file = |(feature, tokenizer): (&String, &Arc<Tokenizer>)| {
+            let [tokens, truncated] = self.tokens.get(feature).copied().unwrap_or_default();
+            (feature.clone(), TokenizerFile { sha256: tokenizer.sha256().to_owned(), size: tokenizer.size(), tokens, truncated })
+        };
+        plan.tokenizers.iter().map(file).collect()
+    }
+
+    /// What the emitters say of the elements along the bucketed axis.
+    pub(crate) fn conserved(&self) -> Option<Conserved> {
+        self.layout.axis_unit().map(|unit| Conserved { unit, elements: self.account, packing: self.packed })
+    }
 }
 
 /// Runs the query and writes every shard and, where the job asks for it, every file of the table.
@@ -37,7 +66,7 @@ pub async fn shard(shaped: Shaped, plan: &Plan, sink: Arc<ShardSink>, table: Opt
     let streams = streams.map_err(|error| failure.explain(&error))?;
     let mut partitions = Vec::with_capacity(streams.len());
     for (mut stream, own) in streams.into_iter().zip(shards) {
-        let mut emitter = Emitter::new(Arc::clone(&layout), Arc::clone(&sink), table.clone(), own.collect(), plan.shards);
+        let mut emitter = Emitter::new(Arc::clone(&layout), Arc::clone(&sink), table.clone(), own.collect(), plan.shards)?;
         let (stop, failure, progress, handle) = (Arc::clone(&stop), failure.clone(), Arc::clone(progress), Handle::current());
         partitions.push(tokio::task::spawn_blocking(move || {
             let outcome: Result<Emitted> = (|| {
@@ -56,13 +85,31 @@ pub async fn shard(shaped: Shaped, plan: &Plan, sink: Arc<ShardSink>, table: Opt
             outcome
         }));
     }
-    let mut closed = Closed { shards: Vec::new(), parts: Vec::new(), rows: 0, layout, checked };
+    let mut closed = Closed {
+        shards: Vec::new(),
+        parts: Vec::new(),
+        rows: 0,
+        account: Conservation::default(),
+        packed: None,
+        tokens: BTreeMap::new(),
+        statistics: None,
+        layout,
+        checked,
+    };
     let mut first_error = None;
     for partition in partitions {
         match partition.await.unwrap_or_else(|_| Err(stopped())) {
             Ok(emitted) => {
                 closed.shards.extend(emitted.shards);
                 closed.parts.extend(emitted.parts);
+                closed.account.merge(&emitted.account);
+                for (feature, counts) in emitted.tokens {
+                    let sums = closed.tokens.entry(feature).or_default();
+                    sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.saturating_add(count));
+                }
+                if let Some(packed) = &emitted.packed {
+                    closed.packed.get_or_insert_default().merge(packed);
+                }
             }
             // A partition that stopped because another failed has nothing to say.
             Err(error) if is_stopped(&error) => {

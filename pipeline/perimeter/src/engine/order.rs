@@ -9,7 +9,7 @@ use super::failure::FirstFailure;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::pseudonymize::{ORDER_COLUMN, Pseudonymized, TIE_COLUMN, sort_columns};
-use crate::shape::{Layout, SHARD_COLUMN};
+use crate::shape::{Frozen, Layout, SHARD_COLUMN};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::common::{Result as EngineResult, ScalarValue, SplitPoint};
 use datafusion::physical_expr::expressions::Column;
@@ -35,19 +35,47 @@ pub struct Shaped {
     pub(crate) checked: super::scan::Checked,
 }
 
-/// Exchanges and sorts pseudonymized rows for the job's shape.
+/// Sorted partitions: what *shape* and a pass that measures take.
+pub struct Sorted {
+    pub(crate) context: SessionContext,
+    pub(crate) rows: Arc<dyn ExecutionPlan>,
+    pub(crate) contexts: Vec<String>,
+    pub(crate) shards: Vec<Range<u32>>,
+    pub(crate) counted: Arc<AtomicU64>,
+    pub(crate) checked: super::scan::Checked,
+}
+
+/// Exchanges and sorts pseudonymized rows.
 ///
 /// # Errors
-/// Diagnostics where the shape does not fit the columns (exit 2).
-pub fn shape(pseudonymized: Pseudonymized, plan: &Plan, limits: &Limits) -> Result<Shaped> {
+/// The engine cannot plan it.
+pub fn sort(pseudonymized: Pseudonymized, plan: &Plan, limits: &Limits) -> Result<Sorted> {
     let Pseudonymized { context, rows, contexts, counted, checked } = pseudonymized;
-    let schema = rows.schema();
-    let contexts: Vec<&str> = contexts.iter().map(String::as_str).collect();
-    let layout = Layout::resolve(&plan.contract.job.shape, &schema, &contexts)
-        .map_err(|list| Error::Contract(Diagnostics { list, sources: Arc::clone(&plan.contract.sources) }))?;
     let shards = ranges(plan.shards, limits.partitions(plan.shards));
     let rows = exchange_and_sort(rows, plan, &shards).map_err(|error| FirstFailure::default().explain(&error))?;
-    Ok(Shaped { context, rows, layout: Arc::new(layout), shards, counted, checked })
+    Ok(Sorted { context, rows, contexts, shards, counted, checked })
+}
+
+impl Sorted {
+    /// What examples look like, given what was frozen.
+    ///
+    /// # Errors
+    /// Diagnostics where the shape does not fit the columns (exit 2).
+    pub fn layout(&self, plan: &Plan, frozen: &Frozen) -> Result<Layout> {
+        let contexts: Vec<&str> = self.contexts.iter().map(String::as_str).collect();
+        Layout::resolve(&plan.contract.job.shape, &self.rows.schema(), &contexts, frozen)
+            .map_err(|list| Error::Contract(Diagnostics { list, sources: Arc::clone(&plan.contract.sources) }))
+    }
+
+    /// With the layout of the examples to make.
+    ///
+    /// # Errors
+    /// As [`Sorted::layout`].
+    pub fn shape(self, plan: &Plan, frozen: &Frozen) -> Result<Shaped> {
+        let layout = Arc::new(self.layout(plan, frozen)?);
+        let Self { context, rows, shards, counted, checked, .. } = self;
+        Ok(Shaped { context, rows, layout, shards, counted, checked })
+    }
 }
 
 /// `shards` cut into `partitions` ranges of nearly equal size.

@@ -3,11 +3,12 @@ mod text;
 
 use super::decide::JoinDomain;
 use super::format::Verdict;
+use super::shape;
 use super::{Plan, PlannedColumn};
 use crate::check::metric::wanted;
 use crate::read::Part;
 use datafusion::arrow::datatypes::DataType;
-use perimeter_contract::job::{Overflow, Provider};
+use perimeter_contract::job::{Provider, SinkFormat};
 use perimeter_contract::policy::{Alphabet, BucketRange, Invalid, Nulls, OnSkipped, SampleRows, TokenEncoding, Transform};
 use perimeter_contract::schema::{Decimal, Metric, MetricUnit, Schema, SetCheck};
 use perimeter_pseudonym::transform::collision_odds;
@@ -301,12 +302,16 @@ pub fn json(plan: &Plan) -> Value {
         "quarantine": {"uri": job.quarantine.uri.0, "key": job.quarantine.key},
         "gates": gates(plan),
         "shape": {
+            "layout": shape.layout,
             "sequence": shape.sequence.as_ref().map(|sequence| json!({"by": sequence.by, "orderBy": sequence.order_by})),
-            "buckets": shape.buckets,
-            "overflow": match shape.overflow { Overflow::Split => "split" },
+            "buckets": shape::buckets(&shape.buckets),
+            "overflow": shape::overflow(shape.overflow),
+            "packing": shape.packing.map(|packing| json!({"maxSegments": packing.max_segments, "openWindows": packing.open_windows})),
+            "statistics": shape.statistics.as_ref().map(|pinned| &pinned.uri.0),
+            "tokenizers": plan.tokenizers.iter().map(|(feature, tokenizer)| (feature, tokenizer.sha256())).collect::<std::collections::BTreeMap<_, _>>(),
             "features": features,
         },
-        "sink": {"uri": job.sink.uri.0, "options": job.sink.options, "shards": plan.shards},
+        "sink": {"uri": job.sink.uri.0, "format": job.sink.format, "encoding": job.sink.encoding, "options": job.sink.options, "shards": plan.shards},
         "table": job.table.as_ref().map(|table| &table.uri.0),
     })
 }
@@ -411,8 +416,8 @@ pub fn text(plan: &Plan) -> String {
         "\nrejected  at most {} of the rows, else nothing is published; they go encrypted to {}",
         plan.contract.policy.gates.max_rejected_fraction, job.quarantine.uri.0
     );
-    let buckets = if job.shape.buckets.is_empty() { "one example per row".to_owned() } else { format!("sequences in buckets {:?}", job.shape.buckets) };
-    let _ = writeln!(out, "shape     {buckets}, {} shard(s), {}", plan.shards, job.sink.options);
+    let options = if job.sink.format == SinkFormat::ArrayRecord { &job.sink.options } else { "TFRecord" };
+    let _ = writeln!(out, "shape     {}, {} shard(s), {options}", shape::words(job), plan.shards);
     let _ = writeln!(out, "sink      {}", job.sink.uri.0);
     if let Some(table) = &job.table {
         let _ = writeln!(out, "table     {}", table.uri.0);

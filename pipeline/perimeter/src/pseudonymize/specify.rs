@@ -222,6 +222,20 @@ pub(super) fn context(plan: &Plan, column: usize, input: usize, keys: &Keys) -> 
     })
 }
 
+/// The keyed hash of a row's privacy unit, for statistics that count units. It leaves the process in no form, so any key will do.
+pub(super) fn unit(plan: &Plan, column: usize, input: usize, keys: &Keys) -> Result<ColumnSpec> {
+    let column = &plan.columns[column];
+    let hash = transform::Context::new(keys.root(&plan.contract.job.quarantine.key)?, &column.decision.join_domain.label());
+    Ok(ColumnSpec {
+        name: column.name.clone(),
+        rule: "privacy unit".to_owned(),
+        input,
+        data_type: column.data_type.clone(),
+        work: Work::ContextHash { hash, canonical: canonical_of(column) },
+        nulls: NullWork::Keep,
+    })
+}
+
 /// The steps that the policy takes before it makes a token of a column: a shift's context goes through the same ones, so that
 /// two spellings of one person pick one shift.
 fn canonical_of(column: &PlannedColumn) -> Canonicalizer {

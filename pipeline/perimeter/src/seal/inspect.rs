@@ -1,12 +1,15 @@
 //! What one shard looks like: structure and figures, never a value.
+use super::recount::StoredReader;
 use crate::error::{Culprit, Error, Failure, Result};
+use crate::shard::tf_record::{RecordError, RecordReader};
 use crate::shard::{ListKind, StoredFile, fields, io_failure};
 use crate::store::Stores;
 use array_record::{ReadError, Reader};
-use perimeter_contract::job::Uri;
+use perimeter_contract::job::{SinkFormat, Uri};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::BufReader;
 use std::path::Path;
 
 /// How many examples are looked into.
@@ -18,6 +21,8 @@ const EXAMPLES: u64 = 1000;
 pub struct Inspection {
     /// Where it is.
     pub uri: String,
+    /// The file format.
+    pub container: SinkFormat,
     /// Its length.
     pub bytes: u64,
     /// Records in it.
@@ -53,8 +58,14 @@ pub struct FeatureSummary {
 /// For people.
 impl fmt::Display for Inspection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { uri, bytes, records, options, examined, other_records, record_bytes, features } = self;
-        write!(f, "{uri}\n  ArrayRecord: {records} records, {bytes} bytes, written with {}", options.as_deref().unwrap_or("unnamed options"))?;
+        let Self { uri, container, bytes, records, options, examined, other_records, record_bytes, features } = self;
+        match container {
+            SinkFormat::ArrayRecord => {
+                let options = options.as_deref().unwrap_or("unnamed options");
+                write!(f, "{uri}\n  ArrayRecord: {records} records, {bytes} bytes, written with {options}")?;
+            }
+            SinkFormat::TfRecord => write!(f, "{uri}\n  TFRecord: {records} records, {bytes} bytes")?,
+        }
         if let Some((shortest, longest)) = record_bytes {
             write!(f, "\n  the first {examined} records have {shortest} to {longest} bytes")?;
         }
@@ -88,19 +99,63 @@ pub fn inspect(stores: &Stores, uri: &Uri) -> Result<Inspection> {
                 .into(),
         }
     };
-    let reader = Reader::open(&file).map_err(failure)?;
-    let records = reader.num_records();
-    let examined = records.min(EXAMPLES);
-    let mut features: BTreeMap<String, FeatureSummary> = BTreeMap::new();
-    let (mut other_records, mut record_bytes) = (0, None::<(u64, u64)>);
-    let mut stream = reader.records(0..examined);
-    while let Some(record) = stream.next_borrowed() {
-        let record = record.map_err(failure)?;
+    let mut looked = Looked::default();
+    let (container, records, options) = if uri.0.rsplit('/').next().is_some_and(|name| name.contains(".tfrecord")) {
+        let damaged = |error: RecordError| -> Error {
+            match error {
+                RecordError::Io(error) => io_failure("read", Path::new(&uri.0), error),
+                error => Failure::new(Culprit::Data, "damaged", format!("`{}`: {error}", uri.0)).help("is it a TFRecord file?").into(),
+            }
+        };
+        let mut reader = RecordReader::new(BufReader::with_capacity(1 << 18, StoredReader { file: &file, at: 0 }), 1 << 31);
+        let mut records = 0;
+        while let Some(record) = reader.next_record().map_err(damaged)? {
+            looked.at(records, record);
+            records += 1;
+        }
+        (SinkFormat::TfRecord, records, None)
+    } else {
+        let reader = Reader::open(&file).map_err(failure)?;
+        let mut stream = reader.records(0..reader.num_records().min(EXAMPLES));
+        let mut number = 0;
+        while let Some(record) = stream.next_borrowed() {
+            looked.at(number, record.map_err(failure)?);
+            number += 1;
+        }
+        (SinkFormat::ArrayRecord, reader.num_records(), reader.options().map(str::to_owned))
+    };
+    let Looked { other_records, record_bytes, features } = looked;
+    Ok(Inspection {
+        uri: uri.0.clone(),
+        container,
+        bytes,
+        records,
+        options,
+        examined: records.min(EXAMPLES),
+        other_records,
+        record_bytes,
+        features: features.into_values().collect(),
+    })
+}
+
+/// What the first records look like.
+#[derive(Default)]
+struct Looked {
+    other_records: u64,
+    record_bytes: Option<(u64, u64)>,
+    features: BTreeMap<String, FeatureSummary>,
+}
+
+impl Looked {
+    fn at(&mut self, number: u64, record: &[u8]) {
+        if number >= EXAMPLES {
+            return;
+        }
         let length = record.len() as u64;
-        record_bytes = Some(record_bytes.map_or((length, length), |(shortest, longest)| (shortest.min(length), longest.max(length))));
+        self.record_bytes = Some(self.record_bytes.map_or((length, length), |(shortest, longest)| (shortest.min(length), longest.max(length))));
         let Ok(found) = fields(record) else {
-            other_records += 1;
-            continue;
+            self.other_records += 1;
+            return;
         };
         for field in found {
             let dtype = match field.kind {
@@ -111,7 +166,7 @@ pub fn inspect(stores: &Stores, uri: &Uri) -> Result<Inspection> {
             };
             let values = field.values as u64;
             let fresh = || FeatureSummary { name: field.name.to_owned(), dtype, examples: 0, fewest_values: values, most_values: values };
-            let summary = features.entry(field.name.to_owned()).or_insert_with(fresh);
+            let summary = self.features.entry(field.name.to_owned()).or_insert_with(fresh);
             summary.examples += 1;
             summary.fewest_values = summary.fewest_values.min(values);
             summary.most_values = summary.most_values.max(values);
@@ -120,6 +175,4 @@ pub fn inspect(stores: &Stores, uri: &Uri) -> Result<Inspection> {
             }
         }
     }
-    let options = reader.options().map(str::to_owned);
-    Ok(Inspection { uri: uri.0.clone(), bytes, records, options, examined, other_records, record_bytes, features: features.into_values().collect() })
 }

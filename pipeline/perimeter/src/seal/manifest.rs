@@ -1,7 +1,9 @@
 //! `manifest.json` and `shapes.json`: what a sealed version says about itself.
 use crate::classify::Classification;
 use crate::error::{Culprit, Failure, Result};
-use perimeter_contract::job::Dtype;
+use crate::shape::overflow::Conservation;
+use crate::shape::pack::Packed;
+use perimeter_contract::job::{Dtype, RecordEncoding, SinkFormat};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -9,6 +11,8 @@ use std::collections::BTreeMap;
 pub const API_VERSION: &str = "perimeter/v1";
 /// The manifest's name in its version's folder.
 pub const MANIFEST_FILE: &str = "manifest.json";
+/// The name of the file of frozen statistics beside it.
+pub const STATISTICS_FILE: &str = "statistics.json";
 /// The name of the file of shapes beside it.
 pub const SHAPES_FILE: &str = "shapes.json";
 
@@ -38,6 +42,12 @@ pub struct Manifest {
     pub rejections: BTreeMap<String, u64>,
     /// How the shards are written.
     pub format: ShardFormat,
+    /// Where the elements along the bucketed axis went; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub conservation: Option<Conserved>,
+    /// By feature: what made its tokens.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub tokenizers: BTreeMap<String, TokenizerFile>,
     /// Per split and bucket: records and features.
     pub splits: Vec<Split>,
     /// Every shard.
@@ -165,16 +175,65 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// Where the elements along the bucketed axis went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Conserved {
+    /// What an element is.
+    pub unit: Unit,
+    /// What became of them: `elementsIn` = `kept` + `truncated` + `rejected`, and the shards hold `kept` + `duplicated`.
+    pub elements: Conservation,
+    /// How examples were packed into windows.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub packing: Option<Packed>,
+}
+
+/// The tokenizer of a feature, and what it made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TokenizerFile {
+    /// SHA-256 of its `tokenizer.json`, hex.
+    pub sha256: String,
+    /// One more than the largest id.
+    pub size: u32,
+    /// Tokens of all texts, marks included, before the job's overflow.
+    pub tokens: u64,
+    /// Tokens that `maxTokens` cut off.
+    pub truncated: u64,
+}
+
+/// What lies along the bucketed axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Unit {
+    /// Events of sequences: each is a row.
+    Events,
+    /// Tokens of texts: each text is a row.
+    Tokens,
+}
+
+impl Conserved {
+    /// Whether no element is unaccounted for, given the rows that came and the elements that were found in the shards.
+    pub fn explains(&self, rows: u64, found: u64) -> bool {
+        let came = match self.unit {
+            Unit::Events => self.elements.elements_in,
+            Unit::Tokens => self.elements.examples_in,
+        };
+        let packed = self.packing.is_none_or(|packing| packing.elements == self.elements.elements_out());
+        self.elements.balances() && came == rows && self.elements.elements_out() == found && packed
+    }
+}
+
 /// How the shards are written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShardFormat {
-    /// `arrayRecord`.
-    pub container: String,
-    /// Its option string.
+    /// The file format.
+    pub container: SinkFormat,
+    /// ArrayRecord's option string; empty for other formats.
     pub options: String,
-    /// `tfExample`.
-    pub encoding: String,
+    /// What a record is.
+    pub encoding: RecordEncoding,
 }
 
 /// One split in one bucket.
@@ -206,7 +265,7 @@ pub struct Feature {
     pub name: String,
     /// Its type.
     pub dtype: Dtype,
-    /// Its static shape; empty for a single value.
+    /// Its static shape; empty for a single value, `[0]` for one of any length (`layout: maxtext`).
     pub shape: Vec<u32>,
 }
 
@@ -308,8 +367,8 @@ pub struct Shapes {
     pub api_version: String,
     /// `Shapes`.
     pub kind: String,
-    /// `tfExample`.
-    pub encoding: String,
+    /// What a record is.
+    pub encoding: RecordEncoding,
     /// One per split and bucket.
     pub splits: Vec<SplitShape>,
 }
@@ -331,12 +390,12 @@ pub struct SplitShape {
 
 impl Shapes {
     /// What a manifest's splits say about shapes.
-    pub fn of(splits: &[Split]) -> Self {
+    pub fn of(encoding: RecordEncoding, splits: &[Split]) -> Self {
         let splits = splits
             .iter()
             .map(|split| SplitShape { name: split.name.clone(), bucket: split.bucket, records: split.records, features: split.features.clone() })
             .collect();
-        Self { api_version: API_VERSION.to_owned(), kind: "Shapes".to_owned(), encoding: "tfExample".to_owned(), splits }
+        Self { api_version: API_VERSION.to_owned(), kind: "Shapes".to_owned(), encoding, splits }
     }
 }
 

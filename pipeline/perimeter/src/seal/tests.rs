@@ -34,7 +34,11 @@ pub(super) fn facts(rows: u64) -> Facts {
 fn finish(emission: &Emission, facts: Facts, shards: u32) -> Result<Sealed> {
     let closed = emission.emitted.iter().flat_map(|emitted| emitted.shards.clone()).collect();
     let parts = emission.emitted.iter().flat_map(|emitted| emitted.parts.clone()).collect();
-    seal(facts, &emission.layout, shards, &emission.sink, closed, Some((&emission.table, parts)))
+    let mut account = crate::shape::overflow::Conservation::default();
+    emission.emitted.iter().for_each(|emitted| account.merge(&emitted.account));
+    let conserved = emission.layout.axis_unit().map(|unit| Conserved { unit, elements: account, packing: None });
+    let made = Made { conservation: conserved, ..Made::default() };
+    seal(facts, &emission.layout, made, shards, &emission.sink, closed, Some((&emission.table, parts)))
 }
 
 fn some_events() -> Vec<Event> {

@@ -109,7 +109,7 @@ pub fn verify(stores: &Stores, manifest_uri: &Uri) -> Result<Report> {
         dataset: manifest.dataset,
         run_id: manifest.run.id,
         shards: manifest.shards.len() as u64,
-        records: recounts.values().map(|recount| recount.sound.records).sum(),
+        records: recounts.values().map(|recount| recount.records).sum(),
         events: recounts.values().map(|recount| recount.events).sum(),
         bytes,
         findings,
@@ -173,7 +173,7 @@ impl Check<'_> {
                     return outcome(Err(finding(path, "wrong-total", "the manifest has no such split and bucket")));
                 };
                 let opened = StoredFile::listed(self.stores, file)?;
-                let recount = match recount(&opened, shard.bucket, &split.features) {
+                let recount = match recount(&opened, &manifest.format, shard.bucket, &split.features) {
                     Ok(recount) => recount,
                     Err(Wrong::Damaged(what)) => return outcome(Err(finding(path, "damaged", what))),
                     Err(Wrong::Shape(record)) => {
@@ -181,7 +181,7 @@ impl Check<'_> {
                     }
                     Err(Wrong::Unreadable(error)) => return Err(io_failure("read", Path::new(path), error)),
                 };
-                let sound = &recount.sound;
+                let sound = &recount;
                 if sound.records != shard.records {
                     return outcome(Err(finding(path, "wrong-total", format!("it has {} records, the manifest says {}", sound.records, shard.records))));
                 }
@@ -195,7 +195,7 @@ impl Check<'_> {
         for (path, outcome) in outcomes {
             match outcome {
                 Ok(recount) => {
-                    self.bytes += recount.sound.bytes;
+                    self.bytes += recount.bytes;
                     recounts.insert(path, recount);
                 }
                 Err(found) => self.findings.push(found),
@@ -236,8 +236,12 @@ impl Check<'_> {
             }
         }
         let events = manifest.splits.iter().map(|split| split.events).fold(0, u64::saturating_add);
-        if events != manifest.rows.written {
-            wrong(format!("the splits have {events} events, `rows.written` says {}", manifest.rows.written));
+        match &manifest.conservation {
+            None if events != manifest.rows.written => wrong(format!("the splits have {events} events, `rows.written` says {}", manifest.rows.written)),
+            Some(account) if !account.explains(manifest.rows.written, events) => {
+                wrong(format!("the splits have {events} events, and neither `conservation` nor `rows.written` ({}) explains them", manifest.rows.written));
+            }
+            _ => {}
         }
         let bytes = manifest.shards.iter().map(|shard| shard.bytes).fold(0, u64::saturating_add);
         if bytes != manifest.egress.bytes {
@@ -261,7 +265,7 @@ impl Check<'_> {
                 self.findings.push(finding(&file.path, "checksum", "its checksum is not that of the manifest"));
             } else if file.path == SHAPES_FILE {
                 match serde_json::from_slice::<Shapes>(&bytes) {
-                    Ok(shapes) if shapes == Shapes::of(&manifest.splits) => {}
+                    Ok(shapes) if shapes == Shapes::of(manifest.format.encoding, &manifest.splits) => {}
                     Ok(_) => self.findings.push(finding(SHAPES_FILE, "wrong-shape", "it says other shapes than the manifest")),
                     Err(error) => self.findings.push(finding(SHAPES_FILE, "damaged", malformed(SHAPES_FILE, &error).message)),
                 }

@@ -1,8 +1,12 @@
 //! A batch's numeric columns as the numbers of an Example: a column at a time, into buffers that are used again.
+use super::dtype::Dtype;
 use super::layout::{Number, Out, Source, narrow};
 use super::runs::Run;
+use super::scale::Scaler;
+use super::tokenize::{TokenizeError, Tokenizer};
+use super::vocabulary::{Vocabulary, days_of_week, one_hot};
 use crate::error::{Culprit, Failure, Result};
-use crate::shard::plain;
+use crate::shard::{self, plain};
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
@@ -11,19 +15,28 @@ use arrow::datatypes::{
     TimestampNanosecondType, TimestampSecondType,
 };
 use perimeter_contract::job::{Encode, Scale};
+use std::num::{NonZeroI64, NonZeroU32};
+
+/// Of a day in UTC.
+const MICROSECONDS_A_DAY: NonZeroI64 = NonZeroI64::new(86_400_000_000).unwrap();
+/// Of a day in days.
+const ONE: NonZeroI64 = NonZeroI64::new(1).unwrap();
 
 /// The values of one feature.
 #[derive(Debug)]
-pub(super) enum Values {
+pub(crate) enum Values {
     Floats(Vec<f32>),
     Ints(Vec<i64>),
+    /// Elements of two little-endian bytes.
+    Halves(Vec<u8>),
 }
 
 impl Values {
-    pub(super) fn of(number: &Number) -> Self {
+    pub(crate) fn of(number: &Number) -> Self {
         match number.out {
-            Out::Float32 { .. } => Self::Floats(Vec::new()),
-            Out::Int64 { .. } => Self::Ints(Vec::new()),
+            Out::Float { dtype: Dtype::Float32, .. } => Self::Floats(Vec::new()),
+            Out::Float { .. } => Self::Halves(Vec::new()),
+            Out::Int { .. } => Self::Ints(Vec::new()),
         }
     }
 
@@ -31,6 +44,25 @@ impl Values {
         match self {
             Self::Floats(values) => values.clear(),
             Self::Ints(values) => values.clear(),
+            Self::Halves(values) => values.clear(),
+        }
+    }
+
+    /// A range, as a record takes it.
+    pub(super) fn slice(&self, start: usize, end: usize) -> shard::Values<'_> {
+        match self {
+            Self::Floats(values) => shard::Values::Floats(&values[start..end]),
+            Self::Ints(values) => shard::Values::Ints(&values[start..end]),
+            Self::Halves(values) => shard::Values::Halves(&values[2 * start..2 * end]),
+        }
+    }
+
+    /// Drops the first so many values.
+    pub(super) fn forget(&mut self, values: usize) {
+        match self {
+            Self::Floats(held) => drop(held.drain(..values)),
+            Self::Ints(held) => drop(held.drain(..values)),
+            Self::Halves(held) => drop(held.drain(..2 * values)),
         }
     }
 
@@ -39,6 +71,7 @@ impl Values {
         match (self, other) {
             (Self::Floats(values), Self::Floats(other)) => values.extend_from_slice(&other[start..end]),
             (Self::Ints(values), Self::Ints(other)) => values.extend_from_slice(&other[start..end]),
+            (Self::Halves(values), Self::Halves(other)) => values.extend_from_slice(&other[2 * start..2 * end]),
             _ => debug_assert!(false, "one feature, one type"),
         }
     }
@@ -53,6 +86,11 @@ pub(super) struct Converter {
     ints: Vec<i64>,
     floats: Vec<f64>,
     text: String,
+    /// Where each row's tokens end, where they are not padded.
+    ends: Vec<usize>,
+    /// Tokens written, and tokens that `maxTokens` cut off.
+    tokens: u64,
+    truncated: u64,
 }
 
 /// What a column holds once read: numbers with nulls beside them.
@@ -63,25 +101,39 @@ enum Raw {
 
 impl Converter {
     pub(super) fn new(number: Number) -> Self {
-        Self { number, previous: None, ints: Vec::new(), floats: Vec::new(), text: String::new() }
+        Self { number, previous: None, ints: Vec::new(), floats: Vec::new(), text: String::new(), ends: Vec::new(), tokens: 0, truncated: 0 }
     }
 
     /// Fills `out` with one value for each row of `column`. `runs` are the batch's entities, for what looks back.
     pub(super) fn convert(&mut self, column: &ArrayRef, runs: &[Run], out: &mut Values) -> Result<()> {
         out.clear();
         let column = plain(column)?;
+        if self.number.encode.is_category() {
+            return self.categories(&column, out);
+        }
         let mut nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
-        let missing = matches!(self.number.out, Out::Float32 { missing: Some(_) } | Out::Int64 { missing: Some(_) });
+        let missing = matches!(self.number.out, Out::Float { missing: Some(_), .. } | Out::Int { missing: Some(_), .. });
         if nulls.is_some() && !missing {
             return Err(self
                 .fault("missing-feature", "a value is null, and the feature has no `missing`")
-                .help("give the feature `missing`, or reject such rows with `required`")
+                .help(if self.number.how.tokenizer.is_some() {
+                    "reject such rows with `required`, or use COALESCE in `prepare`"
+                } else {
+                    "give the feature `missing`, or reject such rows with `required`"
+                })
                 .into());
+        }
+        if let Some(tokenizer) = self.number.how.tokenizer.clone() {
+            return self.tokenize(&tokenizer, &column, out);
         }
         let raw = self.read(&column, nulls.as_ref())?;
         if self.number.encode == Encode::SecondsSincePrevious {
             self.elapse(nulls.as_ref(), runs);
             // What has no time has no elapsed time, and keeps its `missing`.
+        }
+        if self.number.encode == Encode::DayOfWeek {
+            let times = std::mem::take(&mut self.ints);
+            days_of_week(&times, if self.number.source == Source::Date { ONE } else { MICROSECONDS_A_DAY }, &mut self.ints);
         }
         // Slots under a null hold anything: make it harmless.
         if let Some(nulls) = &nulls {
@@ -93,40 +145,184 @@ impl Converter {
             }
         }
         match (out, self.number.out) {
-            (Values::Ints(out), Out::Int64 { missing }) => {
+            (Values::Ints(out), Out::Int { dtype, missing }) => {
+                if !self.ints.iter().all(|&value| dtype.holds(value)) {
+                    let what = format!("a value is no {}", dtype.name());
+                    return Err(self.fault("out-of-range", &what).help("bound the column, or choose a wider dtype").into());
+                }
                 out.extend_from_slice(&self.ints);
                 fill(out, nulls.take().as_ref(), missing);
             }
-            (Values::Floats(out), Out::Float32 { missing }) => {
+            (Values::Halves(out), Out::Float { dtype, missing }) => {
+                let converted = match (raw, self.number.scale) {
+                    (Raw::Ints, Scale::None) => dtype.append_ints(&self.ints, out),
+                    (Raw::Floats, Scale::None) => dtype.append_doubles(&self.floats, out),
+                    (raw, Scale::Log1p) => {
+                        self.log1p(&raw)?;
+                        dtype.append_doubles(&self.floats, out)
+                    }
+                    (raw, Scale::Standard | Scale::MinMax | Scale::Quantile) => {
+                        self.doubles(&raw);
+                        let mut scaled = Vec::new();
+                        self.scaled(nulls.as_ref(), &mut scaled)?;
+                        dtype.append_floats(&scaled, out)
+                    }
+                };
+                if converted.is_err() || self.floats.iter().any(|value| !value.is_finite()) {
+                    return Err(self.not_finite(dtype));
+                }
+                if let (Some(nulls), Some(missing)) = (nulls.take(), missing) {
+                    let mut element = Vec::with_capacity(2);
+                    dtype.append_doubles(&[missing], &mut element).map_err(|_| self.not_finite(dtype))?;
+                    for row in (0..nulls.len()).filter(|&row| nulls.is_null(row)) {
+                        out[2 * row..2 * row + 2].copy_from_slice(&element);
+                    }
+                }
+            }
+            (Values::Floats(out), Out::Float { dtype, missing }) => {
                 match (raw, self.number.scale) {
                     // Straight to float32: going through float64 would round twice.
                     #[expect(clippy::cast_precision_loss, reason = "rounding to float32 is what the feature asks for")]
                     (Raw::Ints, Scale::None) => out.extend(self.ints.iter().map(|&value| value as f32)),
                     (Raw::Floats, Scale::None) => out.extend(self.floats.iter().map(|&value| narrow(value))),
                     (raw, Scale::Log1p) => {
-                        if matches!(raw, Raw::Ints) {
-                            self.floats.clear();
-                            #[expect(clippy::cast_precision_loss, reason = "a logarithm is rounded anyway")]
-                            self.floats.extend(self.ints.iter().map(|&value| value as f64));
-                        }
-                        if self.floats.iter().any(|&value| value <= -1.0) {
-                            return Err(self
-                                .fault("log1p-domain", "a value of -1 or less has no `log1p`")
-                                .help("bound the column with `minimum`, or shift it in `prepare`")
-                                .into());
-                        }
-                        // Not the C library's: that one picks its code by the processor, and its last bits with it.
-                        out.extend(self.floats.iter().map(|&value| narrow(libm::log1p(value))));
+                        self.log1p(&raw)?;
+                        out.extend(self.floats.iter().map(|&value| narrow(value)));
+                    }
+                    (raw, Scale::Standard | Scale::MinMax | Scale::Quantile) => {
+                        self.doubles(&raw);
+                        self.scaled(nulls.as_ref(), out)?;
                     }
                 }
                 if !out.iter().all(|value| value.is_finite()) {
-                    return Err(self.fault("not-finite", "a value is not finite as float32").help("bound the column with `minimum` and `maximum`").into());
+                    return Err(self.not_finite(dtype));
                 }
-                fill(out, nulls.take().as_ref(), missing);
+                fill(out, nulls.take().as_ref(), missing.map(narrow));
             }
             _ => debug_assert!(false, "one feature, one type"),
         }
         Ok(())
+    }
+
+    /// Token ids of every row: one after the other, or each row's padded with zeros to `maxTokens`.
+    fn tokenize(&mut self, tokenizer: &Tokenizer, column: &ArrayRef, out: &mut Values) -> Result<()> {
+        let Values::Ints(out) = out else { return Err(self.surprise(column).into()) };
+        let tokens = tokenizer.encode(column).map_err(|error| match error {
+            TokenizeError::ControlCharacter { .. } => self.fault("control-token", "a character of a text is a control token of the tokenizer"),
+            TokenizeError::NotUtf8 { .. } => self.fault("not-utf8", "a text is not UTF-8"),
+            _ => self.fault("not-tokenized", "the tokenizer cannot encode a text"),
+        });
+        let tokens = tokens.map_err(|failure| failure.help("leave such rows out in `prepare`, or use another tokenizer"))?;
+        self.tokens += tokens.ids.len() as u64;
+        self.truncated += tokens.truncated;
+        match self.number.inner {
+            None => {
+                out.extend_from_slice(&tokens.ids);
+                self.ends = tokens.ends;
+            }
+            Some(inner) => {
+                let width = inner as usize;
+                out.resize(tokens.ends.len() * width, 0);
+                for (row, place) in out.chunks_exact_mut(width).enumerate() {
+                    let ids = tokens.row(row);
+                    place[..ids.len()].copy_from_slice(ids);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of the column in a batch.
+    pub(super) fn column(&self) -> usize {
+        self.number.index
+    }
+
+    /// Where each row's tokens end, where they are not padded.
+    pub(super) fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
+    /// The feature with its tokens: written, and cut off by `maxTokens`; `None` for numbers.
+    pub(super) fn token_counts(&self) -> Option<(&str, [u64; 2])> {
+        self.number.how.tokenizer.as_ref().map(|_| (self.number.feature.as_str(), [self.tokens, self.truncated]))
+    }
+
+    /// Logarithms in place of what was read, in `self.floats`.
+    fn log1p(&mut self, raw: &Raw) -> Result<()> {
+        self.doubles(raw);
+        if self.floats.iter().any(|&value| value <= -1.0) {
+            return Err(self
+                .fault("log1p-domain", "a value of -1 or less has no `log1p`")
+                .help("bound the column with `minimum`, or shift it in `prepare`")
+                .into());
+        }
+        // Not the C library's: that one picks its code by the processor, and its last bits with it.
+        self.floats.iter_mut().for_each(|value| *value = libm::log1p(*value));
+        Ok(())
+    }
+
+    /// What was read as doubles, in `self.floats`.
+    fn doubles(&mut self, raw: &Raw) {
+        if matches!(raw, Raw::Ints) {
+            self.floats.clear();
+            #[expect(clippy::cast_precision_loss, reason = "what is scaled is rounded anyway")]
+            self.floats.extend(self.ints.iter().map(|&value| value as f64));
+        }
+    }
+
+    /// Appends `self.floats` on the frozen scale; a pass that measures has none yet.
+    fn scaled(&self, nulls: Option<&NullBuffer>, out: &mut Vec<f32>) -> Result<()> {
+        let none = Scaler::None {};
+        let scaler = self.number.how.scaler.as_deref().unwrap_or(&none);
+        scaler.apply(&self.floats, nulls, out).map_err(|_| self.not_finite(Dtype::Float32))
+    }
+
+    /// Ids of categories, or vectors of them.
+    fn categories(&mut self, column: &ArrayRef, out: &mut Values) -> Result<()> {
+        let (Values::Ints(out), Out::Int { dtype, .. }) = (out, self.number.out) else {
+            return Err(self.surprise(column).into());
+        };
+        self.ints.clear();
+        let encoded = match (&self.number.how.hash, &self.number.how.vocabulary) {
+            (Some(hash), _) => hash.encode(column, &mut self.ints),
+            (None, Some(vocabulary)) => vocabulary.encode(column, &mut self.ints),
+            // Not frozen yet.
+            (None, None) => Vocabulary::default().encode(column, &mut self.ints),
+        };
+        encoded.map_err(|_| self.surprise(column))?;
+        match self.number.inner.and_then(NonZeroU32::new) {
+            Some(width) => one_hot(&self.ints, width, out).map_err(|_| {
+                self.fault("out-of-range", "the pinned vocabulary has more values than `maxSize`").help("raise `maxSize`, or pin other statistics")
+            })?,
+            None => out.extend_from_slice(&self.ints),
+        }
+        if !out.iter().all(|&value| dtype.holds(value)) {
+            return Err(self.fault("out-of-range", &format!("an id is no {}", dtype.name())).help("choose a wider dtype, or a smaller vocabulary").into());
+        }
+        Ok(())
+    }
+
+    /// The column as doubles with its nulls, for statistics.
+    pub(super) fn read_doubles(&mut self, column: &ArrayRef) -> Result<(&[f64], Option<NullBuffer>)> {
+        let column = plain(column)?;
+        let nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
+        let raw = self.read(&column, nulls.as_ref())?;
+        self.doubles(&raw);
+        Ok((&self.floats, nulls))
+    }
+
+    /// The feature's name.
+    pub(super) fn feature(&self) -> &str {
+        &self.number.feature
+    }
+
+    /// A mistake of the data about the feature.
+    pub(super) fn refuse(&self, code: &'static str, what: &str) -> Failure {
+        self.fault(code, what)
+    }
+
+    fn not_finite(&self, dtype: Dtype) -> crate::error::Error {
+        self.fault("not-finite", &format!("a value is not finite as {}", dtype.name())).help("bound the column with `minimum` and `maximum`").into()
     }
 
     /// A mistake of the data, without the value that made it.
@@ -160,9 +356,10 @@ impl Converter {
                     self.microseconds(per_second, nulls)?;
                 }
             }
+            Source::Text => return Err(self.surprise(column).into()),
             Source::Decimal { scale } => {
                 let decimals = column.as_primitive_opt::<Decimal128Type>().ok_or_else(|| self.surprise(column))?.values();
-                if matches!(self.number.out, Out::Int64 { .. }) {
+                if matches!(self.number.out, Out::Int { .. }) {
                     for (row, &value) in decimals.iter().enumerate() {
                         let null = nulls.is_some_and(|nulls| nulls.is_null(row));
                         let value = if null {

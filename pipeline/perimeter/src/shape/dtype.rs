@@ -61,6 +61,31 @@ impl Dtype {
     /// All of them.
     pub const ALL: [Self; 7] = [Self::Int32, Self::Int64, Self::Float32, Self::Bfloat16, Self::Float16, Self::Uint8, Self::Bool];
 
+    /// That of a job file; `None` for bytes.
+    pub fn of(dtype: perimeter_contract::job::Dtype) -> Option<Self> {
+        use perimeter_contract::job::Dtype as Named;
+        Some(match dtype {
+            Named::Int32 => Self::Int32,
+            Named::Int64 => Self::Int64,
+            Named::Float32 => Self::Float32,
+            Named::Bfloat16 => Self::Bfloat16,
+            Named::Float16 => Self::Float16,
+            Named::Uint8 => Self::Uint8,
+            Named::Bool => Self::Bool,
+            Named::Bytes => return None,
+        })
+    }
+
+    /// Whether the integer is one of its values.
+    pub fn holds(self, value: i64) -> bool {
+        match self {
+            Self::Int32 => i32::try_from(value).is_ok(),
+            Self::Uint8 => u8::try_from(value).is_ok(),
+            Self::Bool => matches!(value, 0 | 1),
+            Self::Int64 | Self::Float32 | Self::Bfloat16 | Self::Float16 => true,
+        }
+    }
+
     /// As numpy, TensorFlow and job files name it.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,11 +1,17 @@
 //! The push function of the stage: sorted batches in, closed shards out.
+mod examples;
+
 use super::column::{Converter, Values};
-use super::layout::{Content, Layout};
+use super::layout::Layout;
+use super::overflow::{Conservation, Cutter, End, Step};
+use super::pack::Packed;
 use super::runs::{Run, Runs};
 use crate::error::{Culprit, Failure, Result};
-use crate::shard::{self, ClosedPart, ClosedShard, Encoder, ShardSink, ShardWriter, TableSink, TableWriter, Text, plain};
+use crate::shard::{ClosedPart, ClosedShard, ShardSink, ShardWriter, TableSink, TableWriter, Text, plain};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
+use examples::{Examples, Piece};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,8 +27,11 @@ pub struct Emitter {
     values: Vec<Values>,
     carry: Vec<Values>,
     carry_events: usize,
+    /// Says where sequences are cut when that is more than whole chunks one after the other.
+    cutter: Cutter,
     open: Option<Entity>,
     examples: Examples,
+    rows: u64,
     table: Option<TableWriter>,
 }
 
@@ -35,13 +44,6 @@ struct Entity {
     contexts: Vec<Option<i64>>,
 }
 
-/// Encodes chunks and rows, and hands them to the shard's file.
-struct Examples {
-    encoder: Encoder,
-    writer: ShardWriter,
-    events: u64,
-}
-
 /// What a partition produced.
 #[derive(Debug)]
 pub struct Emitted {
@@ -51,25 +53,36 @@ pub struct Emitted {
     pub parts: Vec<ClosedPart>,
     /// Rows pushed.
     pub rows: u64,
+    /// Where the elements along the bucketed axis went; all zero without one.
+    pub account: Conservation,
+    /// What was packed, where examples are packed.
+    pub packed: Option<Packed>,
+    /// By tokenized feature: tokens, and how many more `maxTokens` cut off.
+    pub tokens: BTreeMap<String, [u64; 2]>,
 }
 
 impl Emitter {
     /// For the shards `own_shards` (ascending) of `total_shards`.
-    pub fn new(layout: Arc<Layout>, sink: Arc<ShardSink>, table: Option<Arc<TableSink>>, own_shards: Vec<u32>, total_shards: u32) -> Self {
+    ///
+    /// # Errors
+    /// `record-too-large` (exit 2): a record of raw tensors would be beyond 2 GiB.
+    pub fn new(layout: Arc<Layout>, sink: Arc<ShardSink>, table: Option<Arc<TableSink>>, own_shards: Vec<u32>, total_shards: u32) -> Result<Self> {
+        let encoding = sink.encoding();
         let writer = ShardWriter::new(sink, layout.buckets(), own_shards.clone(), total_shards);
-        let encoder = Encoder::new(layout.slots.iter().map(|slot| slot.name.as_str()));
-        Self {
+        Ok(Self {
             runs: Runs::default(),
             batch_runs: Vec::new(),
             converters: layout.numbers.iter().cloned().map(Converter::new).collect(),
             values: layout.numbers.iter().map(Values::of).collect(),
-            carry: layout.numbers.iter().map(Values::of).collect(),
+            carry: layout.axis_values(),
             carry_events: 0,
+            cutter: Cutter::new(layout.overflow, layout.window()),
             open: None,
-            examples: Examples { encoder, writer, events: 0 },
+            examples: Examples::new(&layout, encoding, writer)?,
+            rows: 0,
             table: table.map(|table| TableWriter::new(table, layout.table_schema(), own_shards, total_shards)),
             layout,
-        }
+        })
     }
 
     /// Takes the next batch.
@@ -101,7 +114,7 @@ impl Emitter {
             }
             None => self.push_rows(batch, &runs)?,
         }
-        self.examples.events += batch.num_rows() as u64;
+        self.rows += batch.num_rows() as u64;
         self.batch_runs = runs;
         Ok(())
     }
@@ -112,9 +125,11 @@ impl Emitter {
     /// As disk or store say.
     pub fn finish(mut self) -> Result<Emitted> {
         self.end_entity()?;
-        let shards = self.examples.writer.finish()?;
+        let (shards, account, packed) = self.examples.finish(&self.layout)?;
         let parts = self.table.map(TableWriter::finish).transpose()?.unwrap_or_default();
-        Ok(Emitted { shards, parts, rows: self.examples.events })
+        let account = if self.layout.sequences() && !self.layout.whole_chunks() { *self.cutter.account() } else { account };
+        let tokens = self.converters.iter().filter_map(Converter::token_counts).map(|(feature, counts)| (feature.to_owned(), counts)).collect();
+        Ok(Emitted { shards, parts, rows: self.rows, account, packed, tokens })
     }
 
     fn push_table(&mut self, batch: &RecordBatch, runs: &[Run]) -> Result<()> {
@@ -144,15 +159,30 @@ impl Emitter {
             );
         }
         for run in runs {
-            self.examples.writer.advance(run.shard)?;
+            self.examples.advance(&layout, run.shard)?;
+            if let Some(&axis) = layout.axis.first() {
+                self.push_tokens(&layout, axis, run, &texts)?;
+                continue;
+            }
             for row in run.start..run.end {
-                let record = self.examples.encoder.encode(1, |slot| match layout.slots[slot].content {
-                    Content::Number(index) => slice(&self.values[index], row, row + 1),
-                    Content::Text(index) => shard::Values::Bytes(texts[index].value(row)),
-                    // Only sequences have these.
-                    Content::Entity | Content::Length | Content::Chunk => shard::Values::Int(0),
-                });
-                self.examples.writer.write(0, record)?;
+                let piece = Piece { axis: &[], range: row..row + 1, chunk: 0, token: &[], scalars: &self.values, texts: &texts, row };
+                self.examples.piece(&layout, &piece)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows whose tokens lie along the bucketed axis.
+    fn push_tokens(&mut self, layout: &Layout, axis: usize, run: &Run, texts: &[Text<'_>]) -> Result<()> {
+        let ends = self.converters[axis].ends();
+        for row in run.start..run.end {
+            let start = row.checked_sub(1).map_or(0, |before| ends[before]);
+            let length = ends[row] - start;
+            self.examples.account.merge(&layout.overflow.account(length, layout.window()));
+            for (chunk, range) in (0..).zip(layout.overflow.ranges(length, layout.window())) {
+                let range = start + range.start..start + range.end;
+                let piece = Piece { axis: &self.values[axis..=axis], range, chunk, token: &[], scalars: &self.values, texts, row };
+                self.examples.piece(layout, &piece)?;
             }
         }
         Ok(())
@@ -160,7 +190,6 @@ impl Emitter {
 
     fn push_events(&mut self, entity: &ArrayRef, contexts: &[&ArrayRef], runs: &[Run]) -> Result<()> {
         let layout = Arc::clone(&self.layout);
-        let largest = layout.chunk_events();
         let token = Text::of(entity);
         let contexts = contexts.iter().map(|array| array.as_primitive_opt::<Int64Type>()).collect::<Option<Vec<_>>>();
         let contexts = contexts.ok_or_else(|| Failure::new(Culprit::Data, "column-type", "a shift context is not Int64").help("this is a bug: report it"))?;
@@ -168,13 +197,14 @@ impl Emitter {
         for (number, run) in runs.iter().enumerate() {
             if !run.continues {
                 self.end_entity()?;
-                self.examples.writer.advance(run.shard)?;
+                self.examples.advance(&layout, run.shard)?;
                 let mut token_bytes = self.open.take().map(|entity| entity.token).unwrap_or_default();
                 token_bytes.clear();
                 if let Some(token) = &token {
                     token_bytes.extend_from_slice(token.value(run.start));
                 }
                 self.open = Some(Entity { token: token_bytes, chunks: 0, contexts: (0..contexts.len()).map(|index| context_at(index, run.start)).collect() });
+                self.examples.account.examples_in += 1;
             }
             let Some(open) = &mut self.open else { continue };
             for (index, context) in layout.contexts.iter().enumerate() {
@@ -187,26 +217,64 @@ impl Emitter {
                     return Err(mixed_context(&context.name));
                 }
             }
-            let mut at = run.start;
-            while at < run.end {
-                let ends = number + 1 < runs.len();
-                if self.carry_events == 0 && (ends || run.end - at >= largest) {
-                    // Whole chunks, and an entity's last one, go out without a copy.
-                    let end = run.end.min(at + largest);
-                    self.examples.chunk(&layout, open, &self.values, at, end)?;
-                    at = end;
-                    continue;
-                }
-                let end = run.end.min(at + largest - self.carry_events);
-                for (carry, values) in self.carry.iter_mut().zip(&self.values) {
-                    carry.append(values, at, end);
-                }
-                self.carry_events += end - at;
+            if layout.whole_chunks() {
+                self.push_chunks(&layout, run, number + 1 < runs.len())?;
+            } else {
+                self.push_cut(&layout, run)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Events of the open entity as whole chunks; `ends`: the entity's last.
+    fn push_chunks(&mut self, layout: &Layout, run: &Run, ends: bool) -> Result<()> {
+        let largest = layout.chunk_events();
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let mut at = run.start;
+        while at < run.end {
+            if self.carry_events == 0 && (ends || run.end - at >= largest) {
+                // Whole chunks, and an entity's last one, go out without a copy.
+                let end = run.end.min(at + largest);
+                self.examples.chunk(layout, open, &self.values, at, end)?;
                 at = end;
-                if self.carry_events == largest {
-                    self.examples.chunk(&layout, open, &self.carry, 0, largest)?;
-                    self.carry.iter_mut().for_each(Values::clear);
-                    self.carry_events = 0;
+                continue;
+            }
+            let end = run.end.min(at + largest - self.carry_events);
+            for ((carry, values), width) in self.carry.iter_mut().zip(&self.values).zip(layout.axis_widths()) {
+                carry.append(values, at * width, end * width);
+            }
+            self.carry_events += end - at;
+            at = end;
+            if self.carry_events == largest {
+                self.examples.chunk(layout, open, &self.carry, 0, largest)?;
+                self.carry.iter_mut().for_each(Values::clear);
+                self.carry_events = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// Events of the open entity, cut as the job says; no more than a window is held.
+    fn push_cut(&mut self, layout: &Layout, run: &Run) -> Result<()> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let mut at = run.start;
+        while let Some(step) = self.cutter.step(run.end - at) {
+            match step {
+                Step::Skip(events) => at += events,
+                Step::Take { forget, take } => {
+                    for ((carry, values), width) in self.carry.iter_mut().zip(&self.values).zip(layout.axis_widths()) {
+                        carry.forget(forget * width);
+                        carry.append(values, at * width, (at + take) * width);
+                    }
+                    self.carry_events = self.carry_events - forget + take;
+                    at += take;
+                }
+                Step::Write { keep } => {
+                    self.examples.chunk(layout, open, &self.carry, 0, self.carry_events)?;
+                    for (carry, width) in self.carry.iter_mut().zip(layout.axis_widths()) {
+                        carry.forget((self.carry_events - keep) * width);
+                    }
+                    self.carry_events = keep;
                 }
             }
         }
@@ -215,13 +283,13 @@ impl Emitter {
 
     /// Writes what the open entity still holds.
     fn end_entity(&mut self) -> Result<()> {
-        if self.carry_events > 0
-            && let Some(open) = &mut self.open
-        {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let last = if self.layout.whole_chunks() { self.carry_events > 0 } else { self.cutter.end() == End::Write };
+        if last {
             self.examples.chunk(&self.layout, open, &self.carry, 0, self.carry_events)?;
-            self.carry.iter_mut().for_each(Values::clear);
-            self.carry_events = 0;
         }
+        self.carry.iter_mut().for_each(Values::clear);
+        self.carry_events = 0;
         Ok(())
     }
 }
@@ -229,26 +297,14 @@ impl Emitter {
 impl Examples {
     /// Writes the events `start..end` of `values` as the next chunk of `entity`.
     fn chunk(&mut self, layout: &Layout, entity: &mut Entity, values: &[Values], start: usize, end: usize) -> Result<()> {
-        let events = end - start;
-        let bucket_index = layout.buckets().partition_point(|&bucket| (bucket as usize) < events);
-        let padded = layout.buckets().get(bucket_index).map_or(events, |&bucket| bucket as usize);
-        let record = self.encoder.encode(padded, |slot| match layout.slots[slot].content {
-            Content::Number(index) => slice(&values[index], start, end),
-            Content::Entity => shard::Values::Bytes(&entity.token),
-            Content::Length => shard::Values::Int(i64::try_from(events).unwrap_or(i64::MAX)),
-            // Only rows have text.
-            Content::Chunk | Content::Text(_) => shard::Values::Int(entity.chunks),
-        });
-        self.writer.write(bucket_index, record)?;
+        let piece = Piece { axis: values, range: start..end, chunk: entity.chunks, token: &entity.token, scalars: &[], texts: &[], row: 0 };
+        self.piece(layout, &piece)?;
+        let events = (end - start) as u64;
+        self.account.pieces += 1;
+        self.account.elements_in += events;
+        self.account.kept += events;
         entity.chunks += 1;
         Ok(())
-    }
-}
-
-fn slice(values: &Values, start: usize, end: usize) -> shard::Values<'_> {
-    match values {
-        Values::Floats(values) => shard::Values::Floats(&values[start..end]),
-        Values::Ints(values) => shard::Values::Ints(&values[start..end]),
     }
 }
 
@@ -261,6 +317,9 @@ fn mixed_context(column: &str) -> crate::error::Error {
 
 impl fmt::Debug for Emitter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Emitter").field("rows", &self.examples.events).finish_non_exhaustive()
+        f.debug_struct("Emitter").field("rows", &self.rows).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

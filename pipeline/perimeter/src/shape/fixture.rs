@@ -1,12 +1,12 @@
 //! Sorted batches of made-up events, and the naive model of what becomes of them.
-use super::{Emitted, Emitter, Layout, SHARD_COLUMN};
+use super::{Emitted, Emitter, Frozen, Layout, SHARD_COLUMN};
 use crate::error::Result;
 use crate::shard::decode::List;
 use crate::shard::{ShardSink, TableSink, shard_of};
 use crate::store::Stores;
 use arrow::array::{ArrayRef, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
 use perimeter_contract::Span;
-use perimeter_contract::job::{Dtype, Encode, Feature, Overflow, Scale, Sequence, Shape, Sink, Table, Uri};
+use perimeter_contract::job::{self, Buckets, Dtype, Encode, Feature, Overflow, RecordEncoding, Scale, Sequence, Shape, Sink, SinkFormat, Table, Uri};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -59,11 +59,21 @@ pub(crate) fn batch(events: &[Event]) -> RecordBatch {
 }
 
 pub(crate) fn feature(name: &str, column: &str, dtype: Dtype) -> Feature {
-    Feature { name: name.to_owned(), column: column.to_owned(), dtype, scale: Scale::None, encode: Encode::Value, missing: None, span: Span::default() }
+    Feature {
+        name: name.to_owned(),
+        column: column.to_owned(),
+        dtype,
+        scale: Scale::None,
+        encode: Encode::Value,
+        tokenizer: None,
+        missing: None,
+        span: Span::default(),
+    }
 }
 
 pub(crate) fn shape(buckets: &[u32]) -> Shape {
     Shape {
+        layout: job::Layout::Static,
         sequence: (!buckets.is_empty()).then(|| Sequence { by: "account".to_owned(), order_by: vec!["booked_at".to_owned()], span: Span::default() }),
         features: vec![
             Feature { scale: Scale::Log1p, ..feature("amount", "amount", Dtype::Float32) },
@@ -75,8 +85,10 @@ pub(crate) fn shape(buckets: &[u32]) -> Shape {
             },
             feature("account", "account", Dtype::Bytes),
         ],
-        buckets: buckets.to_vec(),
-        overflow: Overflow::Split,
+        buckets: Buckets::Fixed(buckets.to_vec()),
+        overflow: Overflow::Split { overlap: 0 },
+        packing: None,
+        statistics: None,
         span: Span::default(),
     }
 }
@@ -87,7 +99,15 @@ pub(crate) fn stores() -> Stores {
 }
 
 pub(crate) fn sink_at(folder: &Path) -> Sink {
-    Sink { uri: Uri(folder.display().to_string()), options: "group_size:1,zstd:3".to_owned(), shards: None, sse_kms: None, span: Span::default() }
+    Sink {
+        uri: Uri(folder.display().to_string()),
+        format: SinkFormat::ArrayRecord,
+        encoding: RecordEncoding::TfExample,
+        options: "group_size:1,zstd:3".to_owned(),
+        shards: None,
+        sse_kms: None,
+        span: Span::default(),
+    }
 }
 
 pub(crate) struct Emission {
@@ -115,7 +135,7 @@ pub(crate) fn emit_to(
     partitions: u32,
     cuts: &[usize],
 ) -> Result<Emission> {
-    let layout = Layout::resolve(&shape(buckets), &batch(&[]).schema(), &["__context_person"]).unwrap();
+    let layout = Layout::resolve(&shape(buckets), &batch(&[]).schema(), &["__context_person"], &Frozen::default()).unwrap();
     let layout = Arc::new(layout);
     let sink = Sink { uri: sink.clone(), ..sink_at(Path::new("")) };
     let sink = Arc::new(ShardSink::create(stores, &sink, "cards", run_id)?);
@@ -125,7 +145,7 @@ pub(crate) fn emit_to(
     for partition in 0..partitions {
         let own: Vec<u32> = (0..total_shards).filter(|shard| shard % partitions == partition).collect();
         let mine: Vec<Event> = events.iter().filter(|event| own.contains(&event.shard)).cloned().collect();
-        let mut emitter = Emitter::new(Arc::clone(&layout), Arc::clone(&sink), Some(Arc::clone(&table)), own, total_shards);
+        let mut emitter = Emitter::new(Arc::clone(&layout), Arc::clone(&sink), Some(Arc::clone(&table)), own, total_shards)?;
         let mut ends: Vec<usize> = cuts.iter().map(|&cut| cut.min(mine.len())).chain([mine.len()]).collect();
         ends.sort_unstable();
         let mut start = 0;

@@ -32,8 +32,8 @@ pub enum Side {
 }
 
 /// Where all elements went. `elements_in` = `kept` + `truncated` + `rejected`, and what was written is `kept` + `duplicated`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Conservation {
     /// Examples that came.
     pub examples_in: u64,

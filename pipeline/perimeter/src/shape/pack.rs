@@ -76,8 +76,8 @@ impl Window {
 }
 
 /// What was packed. `elements` + `padding` = `windows` · window once all are closed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Packed {
     /// Examples placed.
     pub examples: u64,

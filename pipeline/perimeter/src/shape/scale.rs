@@ -318,6 +318,19 @@ pub enum Scaler {
 }
 
 impl Scaler {
+    /// Whether it is what the job file asks for.
+    pub fn is_of(&self, scale: perimeter_contract::job::Scale) -> bool {
+        use perimeter_contract::job::Scale;
+        matches!(
+            (self, scale),
+            (Self::None {}, Scale::None)
+                | (Self::Log1p {}, Scale::Log1p)
+                | (Self::Standard { .. }, Scale::Standard)
+                | (Self::MinMax { .. }, Scale::MinMax)
+                | (Self::Quantile { .. }, Scale::Quantile)
+        )
+    }
+
     /// Whether the numbers make sense, as they do in a file of ours.
     pub fn is_sound(&self) -> bool {
         let clips = |clip: &[f64; 2]| clip[0].is_finite() && clip[1].is_finite() && clip[0] <= clip[1];

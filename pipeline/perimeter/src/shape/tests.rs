@@ -109,7 +109,7 @@ fn resolve(features: Vec<Feature>, sequence: bool) -> Result<Layout, Vec<&'stati
         Field::new("list", DataType::new_list(DataType::Int32, true), true),
     ]);
     let shape = Shape { features, ..shape(if sequence { &[4] } else { &[] }) };
-    Layout::resolve(&shape, &schema, &[]).map_err(|mistakes| mistakes.iter().map(|mistake| mistake.code).collect())
+    Layout::resolve(&shape, &schema, &[], &Frozen::default()).map_err(|mistakes| mistakes.iter().map(|mistake| mistake.code).collect())
 }
 
 #[test]
@@ -155,10 +155,10 @@ fn push(features: Vec<Feature>, columns: Vec<(&str, ArrayRef)>, contexts: &[&str
         vec![(SHARD_COLUMN, Arc::new(Int32Array::from(vec![0; rows]))), ("account", Arc::new(StringArray::from(vec!["secret-token"; rows])))];
     all.extend(columns);
     let batch = RecordBatch::try_from_iter_with_nullable(all.into_iter().map(|(name, column)| (name, column, true))).unwrap();
-    let layout = Layout::resolve(&Shape { features, ..shape(&[4]) }, &batch.schema(), contexts).unwrap();
+    let layout = Layout::resolve(&Shape { features, ..shape(&[4]) }, &batch.schema(), contexts, &Frozen::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let sink = Arc::new(ShardSink::create(&stores(), &sink_at(folder.path()), "d", "r").unwrap());
-    let mut emitter = Emitter::new(Arc::new(layout), Arc::clone(&sink), None, vec![0], 1);
+    let mut emitter = Emitter::new(Arc::new(layout), Arc::clone(&sink), None, vec![0], 1).unwrap();
     let outcome = emitter.push(&batch).and_then(|()| emitter.finish());
     match outcome {
         Ok(emitted) => Ok(records(&sink.folder().open(emitted.shards[0].path()).unwrap()).iter().map(|record| decode(record)).collect()),
@@ -252,10 +252,10 @@ fn a_row_without_an_entity_ends_the_job() {
         ("x", Arc::new(Int32Array::from(vec![1, 2])), false),
     ])
     .unwrap();
-    let layout = Layout::resolve(&Shape { features: vec![feature("x", "x", Dtype::Int64)], ..shape(&[4]) }, &batch.schema(), &[]).unwrap();
+    let layout = Layout::resolve(&Shape { features: vec![feature("x", "x", Dtype::Int64)], ..shape(&[4]) }, &batch.schema(), &[], &Frozen::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let sink = Arc::new(ShardSink::create(&stores(), &sink_at(folder.path()), "d", "r").unwrap());
-    let Err(Error::Failed(failure)) = Emitter::new(Arc::new(layout), sink, None, vec![0], 1).push(&batch) else { panic!("took a null entity") };
+    let Err(Error::Failed(failure)) = Emitter::new(Arc::new(layout), sink, None, vec![0], 1).unwrap().push(&batch) else { panic!("took a null entity") };
     assert_eq!(failure.code, "missing-entity");
 }
 
@@ -270,10 +270,10 @@ fn layouts_of_columns_do_not_show() {
         let names: Vec<String> = plain.schema().fields().iter().map(|field| field.name().clone()).collect();
         let batch = RecordBatch::try_from_iter_with_nullable(names.iter().zip(columns).map(|(name, column)| (name, column, true))).unwrap();
         [&[4, 16][..], &[]].map(|buckets| {
-            let layout = Layout::resolve(&shape(buckets), &batch.schema(), &["__context_person"]).unwrap();
+            let layout = Layout::resolve(&shape(buckets), &batch.schema(), &["__context_person"], &Frozen::default()).unwrap();
             let folder = tempfile::tempdir().unwrap();
             let sink = Arc::new(ShardSink::create(&stores(), &sink_at(folder.path()), "d", "r").unwrap());
-            let mut emitter = Emitter::new(Arc::new(layout), sink, None, vec![0], 1);
+            let mut emitter = Emitter::new(Arc::new(layout), sink, None, vec![0], 1).unwrap();
             emitter.push(&batch.slice(0, 20)).unwrap();
             emitter.push(&batch.slice(20, batch.num_rows() - 20)).unwrap();
             emitter.finish().unwrap().shards.iter().map(|shard| shard.proof().sha256()).collect::<Vec<_>>()

@@ -24,6 +24,8 @@ pub enum Values<'a> {
     Int(i64),
     /// A bytes list of one value, never padded.
     Bytes(&'a [u8]),
+    /// A bytes list of one value: elements of two little-endian bytes, padded at the end with zeros.
+    Halves(&'a [u8]),
 }
 
 impl Values<'_> {
@@ -31,7 +33,7 @@ impl Values<'_> {
         match self {
             Self::Floats(_) => FLOAT_LIST,
             Self::Ints(_) | Self::Int(_) => INT64_LIST,
-            Self::Bytes(_) => BYTES_LIST,
+            Self::Bytes(_) | Self::Halves(_) => BYTES_LIST,
         }
     }
 
@@ -42,6 +44,7 @@ impl Values<'_> {
             Self::Ints(values) => values.iter().map(|&value| varint_bytes(value.cast_unsigned())).sum::<usize>() + padded.saturating_sub(values.len()),
             Self::Int(value) => varint_bytes(value.cast_unsigned()),
             Self::Bytes(value) => value.len(),
+            Self::Halves(values) => values.len().max(2 * padded),
         }
     }
 }
@@ -71,11 +74,11 @@ impl Encoder {
         Self { payloads: vec![0; keys.len()], keys, out: Vec::new() }
     }
 
-    /// One record: `values` gives what the n-th feature holds; lists are padded to `padded` values. The bytes live until the next call.
-    pub fn encode<'v>(&mut self, padded: usize, values: impl Fn(usize) -> Values<'v>) -> &[u8] {
+    /// One record: `values` gives what the n-th feature holds; its list is padded to `padded` of them. The bytes live until the next call.
+    pub fn encode<'v>(&mut self, padded: impl Fn(usize) -> usize, values: impl Fn(usize) -> Values<'v>) -> &[u8] {
         let mut features_bytes = 0;
         for (index, (key, payload)) in self.keys.iter().zip(&mut self.payloads).enumerate() {
-            *payload = values(index).payload_bytes(padded);
+            *payload = values(index).payload_bytes(padded(index));
             features_bytes += field_bytes(entry_bytes(key, *payload));
         }
         let out = &mut self.out;
@@ -114,6 +117,7 @@ impl Encoder {
                     put_varint(place, value.cast_unsigned());
                 }
                 Values::Bytes(value) => place.copy_from_slice(value),
+                Values::Halves(values) => place[..values.len()].copy_from_slice(values),
             }
         }
         out
@@ -176,6 +180,8 @@ pub struct Field<'a> {
     pub values: usize,
     /// The only value of an int64 list of one.
     pub scalar: Option<i64>,
+    /// Bytes of the last value of a bytes list.
+    pub bytes: usize,
 }
 
 /// The bytes are not a well-formed `tf.train.Example`.
@@ -208,7 +214,7 @@ pub fn each_field<'a>(example: &'a [u8], mut show: impl FnMut(Field<'a>)) -> Res
             if tag != FIRST {
                 return Err(Malformed);
             }
-            let (mut name, mut field) = ("", Field { name: "", kind: None, values: 0, scalar: None });
+            let (mut name, mut field) = ("", Field { name: "", kind: None, values: 0, scalar: None, bytes: 0 });
             while let Some((tag, part)) = entry.delimited()? {
                 match tag {
                     FIRST => name = std::str::from_utf8(part.0).map_err(|_| Malformed)?,
@@ -224,7 +230,7 @@ pub fn each_field<'a>(example: &'a [u8], mut show: impl FnMut(Field<'a>)) -> Res
 }
 
 fn feature(mut bytes: Cursor<'_>) -> Result<Field<'static>, Malformed> {
-    let mut field = Field { name: "", kind: None, values: 0, scalar: None };
+    let mut field = Field { name: "", kind: None, values: 0, scalar: None, bytes: 0 };
     while let Some((tag, mut list)) = bytes.delimited()? {
         let kind = match tag {
             BYTES_LIST => ListKind::Bytes,
@@ -237,7 +243,7 @@ fn feature(mut bytes: Cursor<'_>) -> Result<Field<'static>, Malformed> {
             let tag = list.byte()?;
             match (kind, tag) {
                 (ListKind::Bytes, FIRST) => {
-                    list.take()?;
+                    field.bytes = list.take()?.0.len();
                     field.values += 1;
                 }
                 (ListKind::Float, FIRST) => {

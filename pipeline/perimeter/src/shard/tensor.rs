@@ -115,7 +115,7 @@ impl TensorEncoder {
                 Values::Floats(values) if values.len() * width <= room => dtype.append_floats(values, &mut self.out).map_err(refuse)?,
                 Values::Ints(values) if values.len() * width <= room => dtype.append_ints(values, &mut self.out).map_err(refuse)?,
                 Values::Int(value) if width <= room => dtype.append_ints(&[value], &mut self.out).map_err(refuse)?,
-                Values::Bytes(bytes) if bytes.len() <= room && bytes.len() % width == 0 => self.out.extend_from_slice(bytes),
+                Values::Bytes(bytes) | Values::Halves(bytes) if bytes.len() <= room && bytes.len() % width == 0 => self.out.extend_from_slice(bytes),
                 _ => return Err(TensorError::Shape { feature }),
             }
             self.out.resize(end, 0);

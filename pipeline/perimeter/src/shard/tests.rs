@@ -101,11 +101,14 @@ proptest! {
 fn encode(features: &[(&str, List)], padded: usize) -> Vec<u8> {
     let mut encoder = Encoder::new(features.iter().map(|(name, _)| *name));
     encoder
-        .encode(padded, |slot| match &features[slot].1 {
-            List::Bytes(values) => Values::Bytes(&values[0]),
-            List::Floats(values) => Values::Floats(values),
-            List::Ints(values) => Values::Ints(values),
-        })
+        .encode(
+            |_| padded,
+            |slot| match &features[slot].1 {
+                List::Bytes(values) => Values::Bytes(&values[0]),
+                List::Floats(values) => Values::Floats(values),
+                List::Ints(values) => Values::Ints(values),
+            },
+        )
         .to_vec()
 }
 

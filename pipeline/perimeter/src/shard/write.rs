@@ -1,10 +1,12 @@
 //! The shards of one partition: a file for each of its shards and buckets, closed as soon as the sorted rows have passed it.
-use super::folder::{NewFile, VersionFolder, write_failure};
+use super::container::{FileWriter, Proof, RecordFailure};
+use super::folder::VersionFolder;
+use super::tfds::{FileFormat, shard_file_name};
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::store::Stores;
-use array_record::{Closed, Options, WriteError, Writer};
+use array_record::{Options, WriteError, Writer};
 use perimeter_contract::Diagnostic;
-use perimeter_contract::job::Sink;
+use perimeter_contract::job::{RecordEncoding, Sink, SinkFormat};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -19,6 +21,8 @@ const ROWS_FOLDER: &str = "rows";
 pub struct ShardSink {
     folder: VersionFolder,
     dataset: String,
+    format: SinkFormat,
+    encoding: RecordEncoding,
     options: Options,
     options_text: String,
 }
@@ -51,7 +55,8 @@ impl ShardSink {
             mistake.help.into_iter().fold(failure, Failure::help)
         })?;
         let folder = VersionFolder::create(&stores.with_sse_kms(sink.sse_kms.as_deref()), &sink.uri, run_id)?;
-        Ok(Self { folder, dataset: dataset.to_owned(), options, options_text: sink.options.clone() })
+        let options_text = if sink.format == SinkFormat::ArrayRecord { sink.options.clone() } else { String::new() };
+        Ok(Self { folder, dataset: dataset.to_owned(), format: sink.format, encoding: sink.encoding, options, options_text })
     }
 
     /// The version's folder.
@@ -64,15 +69,37 @@ impl ShardSink {
         &self.dataset
     }
 
-    /// The option string of the shards.
+    /// The container of the records.
+    pub fn format(&self) -> SinkFormat {
+        self.format
+    }
+
+    /// What a record is.
+    pub fn encoding(&self) -> RecordEncoding {
+        self.encoding
+    }
+
+    /// The option string of the shards; empty where the container has none.
     pub fn options(&self) -> &str {
         &self.options_text
     }
 
     /// `b128/cards-train.array_record-00000-of-00016`, relative to the version.
     pub fn shard_path(&self, bucket: Option<u32>, shard: u32, total_shards: u32) -> String {
-        let folder = bucket.map_or_else(|| ROWS_FOLDER.to_owned(), |bucket| format!("b{bucket}"));
-        format!("{folder}/{}-{SPLIT}.array_record-{shard:05}-of-{total_shards:05}", self.dataset)
+        format!("{}/{}", bucket_folder(bucket), shard_file_name(&self.dataset, SPLIT, file_format(self.format), shard, total_shards))
+    }
+}
+
+/// The folder of a bucket's shards, relative to the version.
+pub fn bucket_folder(bucket: Option<u32>) -> String {
+    bucket.map_or_else(|| ROWS_FOLDER.to_owned(), |bucket| format!("b{bucket}"))
+}
+
+/// As TFDS calls the container.
+pub fn file_format(format: SinkFormat) -> FileFormat {
+    match format {
+        SinkFormat::ArrayRecord => FileFormat::ArrayRecord,
+        SinkFormat::TfRecord => FileFormat::TfRecord,
     }
 }
 
@@ -82,7 +109,7 @@ pub struct ClosedShard {
     path: String,
     bucket: Option<u32>,
     shard: u32,
-    proof: Closed,
+    proof: Proof,
 }
 
 impl ClosedShard {
@@ -107,7 +134,7 @@ impl ClosedShard {
     }
 
     /// Records, bytes and checksums.
-    pub fn proof(&self) -> &Closed {
+    pub fn proof(&self) -> &Proof {
         &self.proof
     }
 }
@@ -122,7 +149,7 @@ pub struct ShardWriter {
     /// Index in `own` of the shard that is open, or of the next one.
     at: usize,
     /// One writer per bucket; empty between shards.
-    open: Vec<Writer<NewFile>>,
+    open: Vec<FileWriter>,
     closed: Vec<ClosedShard>,
 }
 
@@ -132,6 +159,11 @@ impl ShardWriter {
         let buckets = if buckets.is_empty() { vec![None] } else { buckets.iter().copied().map(Some).collect() };
         debug_assert!(own.windows(2).all(|pair| pair[0] < pair[1]) && own.last().is_none_or(|&last| last < total), "own shards ascend");
         Self { sink, buckets, own, total, at: 0, open: Vec::new(), closed: Vec::new() }
+    }
+
+    /// The shard that is open.
+    pub fn shard(&self) -> Option<u32> {
+        self.own.get(self.at).copied().filter(|_| !self.open.is_empty())
     }
 
     /// Goes to `shard`: the files of all before it are closed, those without rows included.
@@ -178,7 +210,7 @@ impl ShardWriter {
         for index in 0..self.buckets.len() {
             let path = self.sink.shard_path(self.buckets[index], shard, self.total);
             let file = self.sink.folder.file(&path)?;
-            let writer = Writer::new(file, &self.sink.options).map_err(|error| self.failure(index, error))?;
+            let writer = FileWriter::new(file, self.sink.format, &self.sink.options).map_err(|error| self.failure(index, error))?;
             self.open.push(writer);
         }
         Ok(())
@@ -200,16 +232,10 @@ impl ShardWriter {
         Ok(())
     }
 
-    fn failure(&self, bucket_index: usize, error: WriteError) -> Error {
+    fn failure(&self, bucket_index: usize, error: RecordFailure) -> Error {
         let shard = self.own.get(self.at).copied().unwrap_or_default();
         let path = self.sink.shard_path(self.buckets.get(bucket_index).copied().flatten(), shard, self.total);
-        match error {
-            WriteError::Io(error) => write_failure(&path, error),
-            WriteError::RecordTooLong(_) => Failure::new(Culprit::Data, "record-too-long", format!("an example of `{path}` is longer than a record may be"))
-                .help("bound the length of text columns")
-                .into(),
-            _ => Failure::new(Culprit::Outside, "shard-write", format!("cannot write `{path}`")).into(),
-        }
+        error.of(&path)
     }
 }
 
