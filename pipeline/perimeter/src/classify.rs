@@ -41,6 +41,7 @@ use answer::{Answers, Claim};
 use perimeter_contract::job::{Drift, Format, Source, Uri};
 use perimeter_contract::policy::{OnSkipped, SampleRows};
 use perimeter_contract::schema::DataType;
+use perimeter_detect::{CustomDetector, Detector};
 use report::amount;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -105,7 +106,7 @@ pub fn files(services: &Services, request: &Request, options: Options) -> Result
     let planned = read::plan_source(stores, 0, &source)?;
     services.progress.expect_bytes(planned.files.iter().map(|file| file.size_bytes).sum());
     services.progress.enter(Stage::Classify);
-    let (detector, nothing) = (detectors()?, BTreeSet::new());
+    let (detector, nothing) = (detectors(Vec::new())?, BTreeSet::new());
     let looking = Looking { stores, detector: &detector, threads: services.limits.threads, progress: Some(&services.progress) };
     let sampling = Sampling { seed: options.seed, rows: options.rows, whole_files: &nothing };
     let seen = scan(&looking, &source, &planned.files, &planned.units, sampling)?;
@@ -232,7 +233,9 @@ async fn look(
     let whole = found.as_ref().filter(|_| stands_in).map(Macie::needs_local_scan).unwrap_or_default();
     let job = &plan.contract.job;
     let (sources, on, scanned) = (job.sources.iter().cloned().zip(plan.inputs.iter().cloned()).collect::<Vec<_>>(), services.clone(), whole.clone());
-    let scanning = spawn_blocking(move || scan_all(&sources, &on, options, &whole, shows_rows));
+    // A plan has compiled them once: they do.
+    let detector = detectors(crate::plan::text::customs(&plan.contract.policy))?;
+    let scanning = spawn_blocking(move || scan_all(&detector, &sources, &on, options, &whole, shows_rows));
     let seen = scanning.await.map_err(|_| Failure::new(Culprit::Outside, "stopped", "looking at the sources was stopped"))??;
     let mut sources: Vec<ClassifiedSource> = Vec::with_capacity(job.sources.len());
     for ((source, input), seen) in job.sources.iter().zip(&plan.inputs).zip(&seen) {
@@ -242,14 +245,20 @@ async fn look(
     Ok(Classification { seed: options.seed, sample_rows: options.rows.to_string(), sources, macie })
 }
 
-fn detectors() -> Result<perimeter_detect::Detector> {
-    Ok(detector().map_err(|_| Failure::new(Culprit::Outside, "internal", "the detectors cannot be made").help("this is a bug: report it"))?)
+fn detectors(custom: Vec<CustomDetector>) -> Result<Detector> {
+    Ok(detector(custom).map_err(|_| Failure::new(Culprit::Outside, "internal", "the detectors cannot be made").help("this is a bug: report it"))?)
 }
 
-fn scan_all(sources: &[(Source, Input)], services: &Services, options: Options, whole: &BTreeSet<(usize, usize)>, shows_rows: bool) -> Result<Vec<SourceScan>> {
-    let detector = detectors()?;
+fn scan_all(
+    detector: &Detector,
+    sources: &[(Source, Input)],
+    services: &Services,
+    options: Options,
+    whole: &BTreeSet<(usize, usize)>,
+    shows_rows: bool,
+) -> Result<Vec<SourceScan>> {
     let progress = shows_rows.then(|| &*services.progress);
-    let looking = Looking { stores: &services.stores, detector: &detector, threads: services.limits.threads, progress };
+    let looking = Looking { stores: &services.stores, detector, threads: services.limits.threads, progress };
     let one = |(index, (source, input)): (usize, &(Source, Input))| {
         let whole_files = whole.iter().filter(|(source, _)| *source == index).map(|(_, file)| *file).collect();
         let sampling = Sampling { seed: options.seed, rows: options.rows, whole_files: &whole_files };
@@ -283,7 +292,7 @@ fn of_source(source: &Source, files: usize, seen: &SourceScan, plan: Option<&Pla
     for (column, seen) in source.schema.columns.iter().zip(&seen.columns) {
         let mut found = Vec::new();
         for one in of_column(column, seen) {
-            let claim = Claim::local(&one);
+            let claim = Claim::local(&one, plan.map_or(&[], |plan| &plan.contract.policy.detectors));
             let mut finding = held_against(&claim, Finder::Local, source, column, plan);
             let rounded = |share: f64| (share * 1e6).round() / 1e6;
             finding.share = one.share.map(rounded);

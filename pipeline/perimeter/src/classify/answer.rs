@@ -6,8 +6,9 @@ use super::words::{is_form, is_harmless, says};
 use crate::plan::lineage::SourceColumn;
 use crate::plan::{Plan, PlannedColumn};
 use perimeter_contract::Span;
-use perimeter_contract::policy::Transform;
+use perimeter_contract::policy::{TextDetector, Transform};
 use perimeter_contract::schema::{Column, DataType};
+use perimeter_detect::InfoType;
 use std::fmt::Write as _;
 
 /// A finding of either finder, before it is held against anything.
@@ -23,11 +24,16 @@ pub(super) struct Claim<'a> {
 }
 
 impl<'a> Claim<'a> {
-    pub(super) fn local(found: &Found) -> Self {
+    /// `detectors` are the policy's own: a contract says their names.
+    pub(super) fn local(found: &Found, detectors: &'a [TextDetector]) -> Self {
         let info_type = found.info_type;
+        let own = match info_type {
+            InfoType::Custom(at) => detectors.get(usize::from(at)).map(|detector| detector.name.as_str()),
+            _ => None,
+        };
         Self {
-            semantic_type: info_type.semantic_type(),
-            name: info_type.name(),
+            semantic_type: own.unwrap_or(info_type.semantic_type()),
+            name: own.unwrap_or(info_type.name()),
             place: found.place,
             form: is_form(info_type),
             harmless: is_harmless(info_type),

@@ -18,7 +18,8 @@ use perimeter_contract::job::Source;
 use perimeter_contract::policy::SampleRows;
 use perimeter_contract::schema::{Column, DataType, Schema};
 use perimeter_detect::{
-    Check, ColumnProfile, ColumnVerdict, Context, Detector, DetectorError, DetectorOptions, Finding, Findings, InfoType, Likelihood, ProfileOptions, TypeSet,
+    Check, ColumnProfile, ColumnVerdict, Context, CustomDetector, Detector, DetectorError, DetectorOptions, Finding, Findings, InfoType, Likelihood,
+    ProfileOptions, TypeSet,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
@@ -79,12 +80,12 @@ pub struct SeenColumn {
     pub texts: u64,
 }
 
-/// The detectors of this module. Inside of texts, what only looks like its type does not count: [`Likelihood::Likely`] is a check digit, or a form with its context.
+/// The detectors of this module, and a policy's own. Inside of texts, what only looks like its type does not count: [`Likelihood::Likely`] is a check digit, or a form with its context.
 ///
 /// # Errors
-/// None with these options.
-pub fn detector() -> Result<Detector, DetectorError> {
-    Detector::new(&DetectorOptions { min_likelihood: Likelihood::Likely, ..DetectorOptions::default() })
+/// As [`Detector::new`]; none without `custom`.
+pub fn detector(custom: Vec<CustomDetector>) -> Result<Detector, DetectorError> {
+    Detector::new(&DetectorOptions { custom, min_likelihood: Likelihood::Likely, ..DetectorOptions::default() })
 }
 
 /// The same columns, without rules: a row is looked at if its values are of its types.

@@ -142,7 +142,7 @@ fn types_of(transform: &Transform) -> Option<&TextTypes> {
 /// # Errors
 /// A diagnostic at the detector that does not compile, or whose name is taken.
 pub fn detector(policy: &Policy) -> Result<Detector, Diagnostic> {
-    let options = DetectorOptions { custom: policy.detectors.iter().map(custom).collect(), ..DetectorOptions::default() };
+    let options = DetectorOptions { custom: customs(policy), ..DetectorOptions::default() };
     Detector::new(&options).map_err(|error| {
         let named = |name: &String| policy.detectors.iter().find(|detector| detector.name == *name);
         let (at, help) = match &error {
@@ -155,6 +155,11 @@ pub fn detector(policy: &Policy) -> Result<Detector, Diagnostic> {
         let at = at.or(policy.detectors.last()).map(|detector| detector.span).unwrap_or_default();
         Diagnostic::new("detector-refused", at, error.to_string()).help(help)
     })
+}
+
+/// A policy's own detectors, in its order: `InfoType::Custom(n)` is the n-th.
+pub(crate) fn customs(policy: &Policy) -> Vec<CustomDetector> {
+    policy.detectors.iter().map(custom).collect()
 }
 
 fn custom(detector: &TextDetector) -> CustomDetector {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// (type, place, agreement) of what is found in 400 values of a column.
 fn found(name: &str, data_type: DataType, contract: Option<&str>, value: impl Fn(u64) -> String) -> Vec<(&'static str, Place, Agreement)> {
-    let (detector, mut findings) = (detector().unwrap(), Findings::new());
+    let (detector, mut findings) = (detector(Vec::new()).unwrap(), Findings::new());
     let mut profile = ColumnProfile::new(name, ProfileOptions::default());
     (0..400).for_each(|n| profile.observe(&value(n), &detector, &mut findings));
     let column = Column { semantic_type: contract.map(str::to_owned), ..Column::new(name, data_type) };
