@@ -22,7 +22,7 @@
 //! | passes the user's SQL | [`prepare::prepare`] |
 //! | gets its tokens | [`pseudonymize::columns::Workers::push`] |
 //! | gets its shard | [`shard::shard_column`] |
-//! | is exchanged and sorted | [`engine::order::shape`] |
+//! | is exchanged and sorted | [`engine::order::sort`] |
 //! | becomes part of an example | [`shape::Emitter::push`], driven by [`engine::emit::shard`] |
 //! | becomes bytes in a file | [`shard::Encoder`], [`shard::ShardWriter::write`] |
 //! | is read again and sealed | [`seal::seal()`] |

@@ -52,7 +52,7 @@ pub fn of_column(column: &Column, seen: &SeenColumn) -> Vec<Found> {
     // A day is a day: only that it is somebody's birthday says more.
     let calendar = matches!(data_type, DataType::Date { .. } | DataType::Timestamp { .. } | DataType::Time { .. } | DataType::Boolean);
     let counts = |agreed: &&Agreed| {
-        agreed.confidence >= Likelihood::Likely && !(number && is_weak(agreed.info_type) && !agreed.announced) && !(calendar && !is_date(agreed.info_type))
+        agreed.confidence >= Likelihood::Likely && !(number && is_weak(agreed.info_type) && !agreed.announced) && (!calendar || is_date(agreed.info_type))
     };
     let agreed: Vec<&Agreed> = verdict.agreements.iter().filter(counts).collect();
     let contract = column.semantic_type.as_deref();

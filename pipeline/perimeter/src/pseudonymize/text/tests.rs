@@ -35,7 +35,7 @@ async fn stage(types: &str) -> Made {
     Files::new(&properties(), &rules(types, "")).stage("run").await
 }
 
-fn memos<'a>(values: &[&'a str]) -> Vec<(&'static str, ArrayRef)> {
+fn memos(values: &[&str]) -> Vec<(&'static str, ArrayRef)> {
     let none = || texts(values.iter().map(|_| None));
     vec![("cpf", none()), ("pan", none()), ("mail", none()), ("memo", texts(values.iter().copied().map(Some)))]
 }

@@ -16,7 +16,7 @@ pub(super) enum Suite {
     Delimited,
     /// Texts that are JSON or should be, but for the next.
     Json,
-    JsonTestSuite,
+    JsonParsing,
     /// Texts of known encodings.
     Encodings,
     /// Everything else: licences, notes, values of single cells, schemas of other tools. They are read in every format all the same.
@@ -32,7 +32,7 @@ pub(super) fn suite_of(path: &str) -> Suite {
         "avro" | "arrow-testing" | "arrow-rs" if ends(&[".avro", ".avro12", ".avro.gz", ".avro.raw"]) => Suite::Avro,
         "arrow-testing" if path.contains("/integration/") && ends(&[".arrow_file", ".stream"]) => Suite::ArrowIntegration,
         "arrow-testing" if name.contains("fuzz") || name.starts_with("crash-") || ends(&[".arrow"]) => Suite::ArrowDamaged,
-        "JSONTestSuite" if ends(&[".json"]) => Suite::JsonTestSuite,
+        "JSONTestSuite" if ends(&[".json"]) => Suite::JsonParsing,
         "encodings-chardet" => Suite::Encodings,
         _ if ends(&[".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".csv.gzz", ".tbl.gz", ".tbl.zst", "bgzf.gz", "concat.gz", ".csv.txt"]) => {
             Suite::Delimited
