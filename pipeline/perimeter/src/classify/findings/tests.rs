@@ -3,8 +3,10 @@ use super::*;
 use crate::classify::answer::Claim;
 use crate::classify::report::Agreement;
 use crate::classify::scan::detector;
+use perimeter_contract::Span;
+use perimeter_contract::policy::{DetectorLikelihood, TextDetector, TextMatcher};
 use perimeter_contract::schema::DateFormat;
-use perimeter_detect::{ColumnProfile, Findings, ProfileOptions};
+use perimeter_detect::{ColumnProfile, CustomDetector, Findings, Matcher, ProfileOptions};
 use std::collections::BTreeMap;
 
 /// (type, place, agreement) of what is found in 400 values of a column.
@@ -14,7 +16,7 @@ fn found(name: &str, data_type: DataType, contract: Option<&str>, value: impl Fn
     (0..400).for_each(|n| profile.observe(&value(n), &detector, &mut findings));
     let column = Column { semantic_type: contract.map(str::to_owned), ..Column::new(name, data_type) };
     let seen = SeenColumn { verdict: profile.verdict(), inside: BTreeMap::new(), texts: 400 };
-    of_column(&column, &seen).iter().map(|found| (found.info_type.semantic_type(), found.place, Claim::local(found).agreement(&column))).collect()
+    of_column(&column, &seen).iter().map(|found| (found.info_type.semantic_type(), found.place, Claim::local(found, &[]).agreement(&column))).collect()
 }
 
 fn cpf(n: u64) -> String {
@@ -48,6 +50,37 @@ fn weak_evidence_explains_nothing_stronger() {
 fn integers_that_have_lost_their_zeros() {
     let found = found("doc", DataType::Int64, None, |n| cpf(n).trim_start_matches('0').to_owned());
     assert_eq!(found, [("BR_CPF", Place::Values, Agreement::Missing)]);
+}
+
+#[test]
+fn a_type_of_the_policy_s_own_is_called_by_its_name() {
+    let own = TextDetector {
+        name: "EMPLOYEE_ID".to_owned(),
+        matcher: TextMatcher::Regex("EMP-[0-9]{6}".to_owned()),
+        check_digit: None,
+        likelihood: DetectorLikelihood::VeryLikely,
+        context: Vec::new(),
+        span: Span::default(),
+    };
+    let custom = CustomDetector {
+        name: own.name.clone(),
+        matcher: Matcher::Regex("EMP-[0-9]{6}".to_owned()),
+        check_digit: None,
+        likelihood: Likelihood::VeryLikely,
+        context: Vec::new(),
+    };
+    let (detector, mut findings) = (detector(vec![custom]).unwrap(), Findings::new());
+    let mut profile = ColumnProfile::new("matricula", ProfileOptions::default());
+    (0..400).for_each(|n| profile.observe(&format!("EMP-{:06}", n * 317), &detector, &mut findings));
+    let seen = SeenColumn { verdict: profile.verdict(), inside: BTreeMap::new(), texts: 400 };
+    let unknown = Column::new("matricula", DataType::String);
+    let known = Column { semantic_type: Some("EMPLOYEE_ID".to_owned()), ..unknown.clone() };
+    for (column, expected) in [(unknown, Agreement::Missing), (known, Agreement::Agrees)] {
+        let found = of_column(&column, &seen);
+        let claims: Vec<_> = found.iter().map(|found| Claim::local(found, std::slice::from_ref(&own))).collect();
+        let claim = claims.iter().find(|claim| claim.semantic_type == "EMPLOYEE_ID").unwrap();
+        assert_eq!((claim.name, claim.agreement(&column)), ("EMPLOYEE_ID", expected));
+    }
 }
 
 #[test]
