@@ -40,7 +40,7 @@ schema:
       - {name: at, logicalType: integer, required: true, classification: public}
       - {name: amount, logicalType: number, physicalType: "decimal(12,2)", required: true, classification: public}
       - {name: kind, logicalType: integer, required: true, classification: public}
-      - {name: memo, logicalType: string, required: true, classification: public}
+      - {name: memo, logicalType: string, required: true, classification: public, customProperties: [{property: acceptedFindings, value: [{type: PERSON_NAME, reason: words drawn at random}]}]}
       - {name: day, logicalType: date, required: true, classification: public}
       - {name: booked, logicalType: date, required: true, customProperties: [{property: semanticType, value: EVENT_TIME}]}
       - name: cpf
