@@ -42,35 +42,25 @@ impl std::fmt::Display for DifferentProfiles {
 
 impl std::error::Error for DifferentProfiles {}
 
-/// Accumulates the values of one column. It holds hashes and verdicts, never a value.
+/// The distinct values with the smallest hashes, as `T`.
 #[derive(Clone, PartialEq)]
-pub struct ColumnProfile {
+struct Sample<T> {
     options: ProfileOptions,
     name: String,
     rows: u64,
     nulls: u64,
-    /// By hash; at most `options.distinct_values`, those with the smallest.
-    sample: BTreeMap<u64, Observation>,
-    /// Whether a distinct value was left out of the sample.
-    sampled: bool,
+    /// By hash; at most `options.distinct_values`.
+    kept: BTreeMap<u64, T>,
+    /// Whether a distinct value was left out.
+    left_out: bool,
 }
 
-impl std::fmt::Debug for ColumnProfile {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ColumnProfile").field("rows", &self.rows).field("nulls", &self.nulls).field("distinct", &self.sample.len()).finish_non_exhaustive()
-    }
-}
-
-impl ColumnProfile {
-    /// An empty profile of the column of this name.
-    pub fn new(name: &str, options: ProfileOptions) -> Self {
-        Self { options, name: name.to_owned(), rows: 0, nulls: 0, sample: BTreeMap::new(), sampled: false }
+impl<T> Sample<T> {
+    fn new(name: &str, options: ProfileOptions) -> Self {
+        Self { options, name: name.to_owned(), rows: 0, nulls: 0, kept: BTreeMap::new(), left_out: false }
     }
 
-    /// Adds a value. Text that is empty or white space counts as null.
-    ///
-    /// The detector looks inside longer texts and has the custom detectors; use one and the same for all parts of a column.
-    pub fn observe(&mut self, value: &str, detector: &Detector, findings: &mut Findings) {
+    fn observe(&mut self, value: &str, keep: impl FnOnce(&str, &str) -> T) {
         self.rows = self.rows.saturating_add(1);
         let value = value.trim();
         if value.is_empty() {
@@ -78,23 +68,72 @@ impl ColumnProfile {
             return;
         }
         let hash = hash(value.as_bytes(), self.options.seed);
-        if self.sample.contains_key(&hash) {
+        if self.kept.contains_key(&hash) {
             return;
         }
-        if self.sample.len() >= self.options.distinct_values {
-            self.sampled = true;
-            if self.sample.last_key_value().is_none_or(|(&largest, _)| hash >= largest) {
+        if self.kept.len() >= self.options.distinct_values {
+            self.left_out = true;
+            if self.kept.last_key_value().is_none_or(|(&largest, _)| hash >= largest) {
                 return;
             }
-            self.sample.pop_last();
+            self.kept.pop_last();
         }
-        self.sample.insert(hash, Observation::of(value, &Context::column(&self.name), detector, findings));
+        self.kept.insert(hash, keep(&self.name, value));
+    }
+
+    fn observe_nulls(&mut self, count: u64) {
+        self.rows = self.rows.saturating_add(count);
+        self.nulls = self.nulls.saturating_add(count);
+    }
+
+    fn merge(&mut self, other: Self) -> Result<(), DifferentProfiles> {
+        if self.options != other.options || self.name != other.name {
+            return Err(DifferentProfiles);
+        }
+        self.rows = self.rows.saturating_add(other.rows);
+        self.nulls = self.nulls.saturating_add(other.nulls);
+        self.left_out |= other.left_out;
+        self.kept.extend(other.kept);
+        while self.kept.len() > self.options.distinct_values {
+            self.kept.pop_last();
+            self.left_out = true;
+        }
+        Ok(())
+    }
+
+    fn shown(&self, f: &mut std::fmt::Formatter<'_>, name: &str) -> std::fmt::Result {
+        f.debug_struct(name).field("rows", &self.rows).field("nulls", &self.nulls).field("distinct", &self.kept.len()).finish_non_exhaustive()
+    }
+}
+
+/// Accumulates the values of one column. It holds hashes and verdicts, never a value.
+#[derive(Clone, PartialEq)]
+pub struct ColumnProfile {
+    sample: Sample<Observation>,
+}
+
+impl std::fmt::Debug for ColumnProfile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.sample.shown(f, "ColumnProfile")
+    }
+}
+
+impl ColumnProfile {
+    /// An empty profile of the column of this name.
+    pub fn new(name: &str, options: ProfileOptions) -> Self {
+        Self { sample: Sample::new(name, options) }
+    }
+
+    /// Adds a value. Text that is empty or white space counts as null.
+    ///
+    /// The detector looks inside longer texts and has the custom detectors; use one and the same for all parts of a column.
+    pub fn observe(&mut self, value: &str, detector: &Detector, findings: &mut Findings) {
+        self.sample.observe(value, |name, value| Observation::of(value, &Context::column(name), detector, findings));
     }
 
     /// Adds nulls.
     pub fn observe_nulls(&mut self, count: u64) {
-        self.rows = self.rows.saturating_add(count);
-        self.nulls = self.nulls.saturating_add(count);
+        self.sample.observe_nulls(count);
     }
 
     /// Adds the profile of another part of the same column: in whatever order and grouping parts are merged, the result is that of
@@ -103,23 +142,76 @@ impl ColumnProfile {
     /// # Errors
     /// The other profile has another name or other options; nothing is changed.
     pub fn merge(&mut self, other: Self) -> Result<(), DifferentProfiles> {
-        if self.options != other.options || self.name != other.name {
-            return Err(DifferentProfiles);
-        }
-        self.rows = self.rows.saturating_add(other.rows);
-        self.nulls = self.nulls.saturating_add(other.nulls);
-        self.sampled |= other.sampled;
-        self.sample.extend(other.sample);
-        while self.sample.len() > self.options.distinct_values {
-            self.sample.pop_last();
-            self.sampled = true;
-        }
-        Ok(())
+        self.sample.merge(other.sample)
     }
 
     /// What the values seen so far say.
     pub fn verdict(&self) -> ColumnVerdict {
         verdict::judge(self)
+    }
+}
+
+/// Bytes of a value that waits for its verdict; of a longer one the verdict is kept at once.
+const WAITING_BYTES: usize = 256;
+
+#[derive(Clone, PartialEq)]
+enum Kept {
+    Waiting(Box<str>),
+    Judged(Observation),
+}
+
+/// Collects the values of one column and judges at the end those that are then still in the sample: for who reads many more values than are looked at.
+/// [`ColumnSample::judged`] is the profile that observing all of them would have made, several times sooner. It holds values until then, and shows none.
+#[derive(Clone, PartialEq)]
+pub struct ColumnSample {
+    sample: Sample<Kept>,
+}
+
+impl std::fmt::Debug for ColumnSample {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.sample.shown(f, "ColumnSample")
+    }
+}
+
+impl ColumnSample {
+    /// An empty sample of the column of this name.
+    pub fn new(name: &str, options: ProfileOptions) -> Self {
+        Self { sample: Sample::new(name, options) }
+    }
+
+    /// Adds a value, as [`ColumnProfile::observe`] does.
+    pub fn observe(&mut self, value: &str, detector: &Detector, findings: &mut Findings) {
+        self.sample.observe(value, |name, value| {
+            if value.len() <= WAITING_BYTES {
+                Kept::Waiting(value.into())
+            } else {
+                Kept::Judged(Observation::of(value, &Context::column(name), detector, findings))
+            }
+        });
+    }
+
+    /// Adds nulls.
+    pub fn observe_nulls(&mut self, count: u64) {
+        self.sample.observe_nulls(count);
+    }
+
+    /// Adds the sample of another part of the same column, as [`ColumnProfile::merge`] does.
+    ///
+    /// # Errors
+    /// The other sample has another name or other options; nothing is changed.
+    pub fn merge(&mut self, other: Self) -> Result<(), DifferentProfiles> {
+        self.sample.merge(other.sample)
+    }
+
+    /// The profile of the values. Use the detector of [`ColumnSample::observe`].
+    pub fn judged(self, detector: &Detector, findings: &mut Findings) -> ColumnProfile {
+        let Sample { options, name, rows, nulls, kept, left_out } = self.sample;
+        let mut judge = |kept: Kept| match kept {
+            Kept::Waiting(value) => Observation::of(&value, &Context::column(&name), detector, findings),
+            Kept::Judged(observation) => observation,
+        };
+        let kept = kept.into_iter().map(|(hash, kept)| (hash, judge(kept))).collect();
+        ColumnProfile { sample: Sample { options, name, rows, nulls, kept, left_out } }
     }
 }
 

@@ -82,7 +82,7 @@ mod us;
 mod verdict;
 mod words;
 
-pub use column::{Agreement, ColumnProfile, ColumnVerdict, DifferentProfiles, ProfileOptions, Shape, TextShare};
+pub use column::{Agreement, ColumnProfile, ColumnSample, ColumnVerdict, DifferentProfiles, ProfileOptions, Shape, TextShare};
 pub use info_type::{InfoType, TypeSet, semantic_type_of};
 pub use replace::replace_spans;
 pub use scan::{Check, CheckDigit, Context, CustomDetector, Detector, DetectorError, DetectorOptions, Finding, Findings, Matcher};

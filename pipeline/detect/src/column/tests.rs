@@ -136,6 +136,26 @@ fn order_and_grouping_do_not_matter() {
 }
 
 #[test]
+fn judging_at_the_end_is_judging_at_once() {
+    let options = ProfileOptions { distinct_values: 100, seed: 3 };
+    let long = |n: u64| format!("{} CPF 529.982.247-25 nota {n}", "pagamento recebido ".repeat(20));
+    let values: Vec<String> = cpfs(500).chain(random(500, 1_000_000).map(|n| n.to_string())).chain((0..300).map(long)).chain([String::new()]).collect();
+    let (detector, mut findings) = (detector(), Findings::new());
+    let mut profile = ColumnProfile::new("c", options);
+    values.iter().for_each(|value| profile.observe(value, &detector, &mut findings));
+    profile.observe_nulls(7);
+    let mut sample = ColumnSample::new("c", options);
+    for part in values.chunks(400) {
+        let mut other = ColumnSample::new("c", options);
+        part.iter().for_each(|value| other.observe(value, &detector, &mut findings));
+        sample.merge(other).unwrap();
+    }
+    sample.observe_nulls(7);
+    assert!(!format!("{sample:?}").contains("pagamento"));
+    assert!(sample.judged(&detector, &mut findings) == profile);
+}
+
+#[test]
 fn wilson_intervals() {
     let (low, high) = wilson(10, 1000);
     assert!((0.004..0.005).contains(&low) && (0.021..0.023).contains(&high), "{low} {high}");

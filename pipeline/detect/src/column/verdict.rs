@@ -115,22 +115,22 @@ impl ColumnVerdict {
 }
 
 pub(super) fn judge(profile: &ColumnProfile) -> ColumnVerdict {
-    let announced = announced_by_name(&profile.name);
-    let looked_at = profile.sample.len();
-    let count = |holds: &dyn Fn(&super::observe::Observation) -> bool| profile.sample.values().filter(|observation| holds(observation)).count();
-    let distinct = match profile.sample.last_key_value() {
+    let announced = announced_by_name(&profile.sample.name);
+    let looked_at = profile.sample.kept.len();
+    let count = |holds: &dyn Fn(&super::observe::Observation) -> bool| profile.sample.kept.values().filter(|observation| holds(observation)).count();
+    let distinct = match profile.sample.kept.last_key_value() {
         // The k smallest of uniform hashes: the k-th stands at about k / n of their range.
-        Some((&largest, _)) if profile.sampled && looked_at > 1 => {
+        Some((&largest, _)) if profile.sample.left_out && looked_at > 1 => {
             let estimate = ((looked_at - 1) as f64 / (largest as f64 / u64::MAX as f64)) as u64;
             // One value at least was left out, and no more than there are rows.
-            estimate.clamp((looked_at as u64 + 1).min(profile.rows - profile.nulls), profile.rows - profile.nulls)
+            estimate.clamp((looked_at as u64 + 1).min(profile.sample.rows - profile.sample.nulls), profile.sample.rows - profile.sample.nulls)
         }
         _ => looked_at as u64,
     };
     let shape = shape(profile, &count, distinct);
     let (mut valid, mut agrees, mut inside) = (TypeSet::EMPTY, TypeSet::EMPTY, TypeSet::EMPTY);
     let mut custom = 0u64;
-    for observation in profile.sample.values() {
+    for observation in profile.sample.kept.values() {
         valid = valid.union(observation.valid);
         agrees = agrees.union(observation.agrees);
         inside = inside.union(observation.inside);
@@ -175,11 +175,11 @@ pub(super) fn judge(profile: &ColumnProfile) -> ColumnVerdict {
         .collect();
     inside.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.info_type.rank().cmp(&b.info_type.rank())));
     ColumnVerdict {
-        rows: profile.rows,
-        nulls: profile.nulls,
+        rows: profile.sample.rows,
+        nulls: profile.sample.nulls,
         distinct,
         looked_at,
-        complete: !profile.sampled,
+        complete: !profile.sample.left_out,
         shape,
         agreements,
         inside,
@@ -197,9 +197,9 @@ struct Counts {
 }
 
 fn shaped(profile: &ColumnProfile, info_type: InfoType) -> usize {
-    let valid = profile.sample.values().filter(|observation| observation.valid.contains(info_type));
+    let valid = profile.sample.kept.values().filter(|observation| observation.valid.contains(info_type));
     let shapes: BTreeSet<(u8, u16)> = valid.map(|observation| (observation.characters, observation.length)).collect();
-    profile.sample.values().filter(|observation| shapes.contains(&(observation.characters, observation.length))).count()
+    profile.sample.kept.values().filter(|observation| shapes.contains(&(observation.characters, observation.length))).count()
 }
 
 /// Counts the distinct values looked at of which something holds.
@@ -233,15 +233,15 @@ fn agreement(info_type: InfoType, Counts { valid, agrees, shaped, total }: Count
 }
 
 fn shape(profile: &ColumnProfile, count: Count<'_>, distinct: u64) -> Shape {
-    let total = profile.sample.len();
+    let total = profile.sample.kept.len();
     if total == 0 {
         return Shape::Empty;
     }
     let of = |class: Class| share(count(&|observation| observation.class == class), total);
-    let values = profile.rows - profile.nulls;
+    let values = profile.sample.rows - profile.sample.nulls;
     let unique = distinct as f64 / values.max(1) as f64;
     let (integers, zero_led) = (of(Class::Integer), of(Class::ZeroLed));
-    let lengths = profile.sample.values().fold((u16::MAX, 0), |(least, most), observation| (least.min(observation.length), most.max(observation.length)));
+    let lengths = profile.sample.kept.values().fold((u16::MAX, 0), |(least, most), observation| (least.min(observation.length), most.max(observation.length)));
     if of(Class::Text) >= 0.3 {
         Shape::FreeText
     } else if of(Class::Time) >= 0.9 {

@@ -18,7 +18,7 @@ use perimeter_contract::job::Source;
 use perimeter_contract::policy::SampleRows;
 use perimeter_contract::schema::{Column, DataType, Schema};
 use perimeter_detect::{
-    Check, ColumnProfile, ColumnVerdict, Context, CustomDetector, Detector, DetectorError, DetectorOptions, Finding, Findings, InfoType, Likelihood,
+    Check, ColumnSample, ColumnVerdict, Context, CustomDetector, Detector, DetectorError, DetectorOptions, Finding, Findings, InfoType, Likelihood,
     ProfileOptions, TypeSet,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,7 +119,7 @@ pub fn scan(looking: &Looking<'_>, source: &Source, files: &[InputFile], units: 
         }
         all.more |= !left.is_empty();
     }
-    Ok(all.finish())
+    all.finish(looking)
 }
 
 /// Units that are read whole, in their order, and those that are sampled, in the order that the seed draws.
@@ -228,7 +228,7 @@ impl Look for Eye<'_> {
             let (detector, findings) = (self.detector, &mut *self.findings);
             let nulls = texts(&column, &mut |text| seeing.observe(text, detector, findings));
             self.fault |= nulls.is_none();
-            seeing.profile.observe_nulls(nulls.unwrap_or_default());
+            seeing.sample.observe_nulls(nulls.unwrap_or_default());
         }
         if let Some(progress) = self.progress {
             progress.add_rows(rows as u64);
@@ -248,7 +248,7 @@ impl Look for Eye<'_> {
 
 /// Of one column, from some units.
 struct Seeing {
-    profile: ColumnProfile,
+    sample: ColumnSample,
     /// Of text columns.
     texts: Option<Texts>,
 }
@@ -265,11 +265,11 @@ struct Texts {
 impl Seeing {
     fn new(column: &Column, options: ProfileOptions) -> Self {
         let texts = matches!(value_type(&column.data_type), DataType::String).then(Texts::default);
-        Self { profile: ColumnProfile::new(&column.name, options), texts }
+        Self { sample: ColumnSample::new(&column.name, options), texts }
     }
 
     fn observe(&mut self, text: &str, detector: &Detector, findings: &mut Findings) {
-        self.profile.observe(text, detector, findings);
+        self.sample.observe(text, detector, findings);
         if let Some(texts) = &mut self.texts {
             texts.observe(text.trim(), detector, findings);
         }
@@ -336,7 +336,7 @@ impl Seen {
         }
         for (mine, theirs) in self.columns.iter_mut().zip(other.columns) {
             // Of one column and one seed, always.
-            let merged = mine.profile.merge(theirs.profile);
+            let merged = mine.sample.merge(theirs.sample);
             debug_assert!(merged.is_ok());
             if let (Some(mine), Some(theirs)) = (&mut mine.texts, theirs.texts) {
                 mine.looked_at += theirs.looked_at;
@@ -347,12 +347,29 @@ impl Seen {
         }
     }
 
-    fn finish(self) -> SourceScan {
-        let seen = |column: Seeing| {
-            let texts = column.texts.unwrap_or_default();
-            SeenColumn { verdict: column.profile.verdict(), inside: texts.inside, texts: texts.looked_at }
+    /// Judges what is in the samples, a column at a time in each thread.
+    fn finish(self, looking: &Looking<'_>) -> Result<SourceScan> {
+        let waiting: Vec<Mutex<Option<Seeing>>> = self.columns.into_iter().map(|column| Mutex::new(Some(column))).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let (mut judged, mut findings) = (Vec::new(), Findings::new());
+            while let Some((at, column)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, waiting.get(at)?))) {
+                let Some(column) = column.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take() else { continue };
+                let texts = column.texts.unwrap_or_default();
+                let verdict = column.sample.judged(looking.detector, &mut findings).verdict();
+                judged.push((at, SeenColumn { verdict, inside: texts.inside, texts: texts.looked_at }));
+            }
+            judged
         };
-        SourceScan { columns: self.columns.into_iter().map(seen).collect(), rows: self.rows, unreadable: self.unreadable, complete: !self.more }
+        let parts = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..looking.threads.clamp(1, waiting.len().max(1))).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
+        });
+        let mut columns = BTreeMap::new();
+        for part in parts {
+            columns.extend(part.map_err(|_| Failure::new(crate::error::Culprit::Outside, "internal", "judging the values ended by a fault"))?);
+        }
+        Ok(SourceScan { columns: columns.into_values().collect(), rows: self.rows, unreadable: self.unreadable, complete: !self.more })
     }
 }
 
