@@ -90,6 +90,13 @@ async fn run(global: &Global, job: &Path, macie: &MacieJobs) -> Done {
     drop(drawn);
     let sealed = sealed?;
     let manifest = sealed.manifest();
+    let records = manifest.shards.iter().map(|shard| shard.records).sum::<u64>();
+    if records == 0 {
+        say(&format!(
+            "warning: the dataset has no record: {} rows were read, {} rejected, and the job kept none\n",
+            manifest.rows.read, manifest.rows.rejected
+        ));
+    }
     if global.json {
         return result_json(
             &json!({"manifest": sealed.manifest_uri().0, "run": manifest.run.id, "rows": manifest.rows, "rejections": manifest.rejections, "shards": manifest.shards.len()}),
@@ -101,7 +108,7 @@ async fn run(global: &Global, job: &Path, macie: &MacieJobs) -> Done {
         manifest.rows.rejected,
         manifest.rows.read - manifest.rows.rejected,
         manifest.rows.written,
-        manifest.shards.iter().map(|shard| shard.records).sum::<u64>(),
+        records,
         manifest.shards.len(),
         if manifest.development { " (development: not for replication)" } else { "" },
     ));
@@ -146,15 +153,10 @@ async fn check(global: &Global, job: &Path, quarantine: bool) -> Done {
 
 /// The report of *check*, with its sources, what the policy allows and, as before, the counts by rule alone.
 fn check_json(plan: &Plan, tally: &Tally) -> serde_json::Value {
-    let sources: Vec<_> = plan
-        .contract
-        .job
-        .sources
-        .iter()
-        .zip(&tally.file_rows)
-        .zip(&plan.inputs)
-        .map(|((source, rows), input)| json!({"name": source.name, "rows": rows.iter().sum::<u64>(), "files": input.files.len()}))
-        .collect();
+    let sources = tally.by_source(plan).zip(&plan.inputs).map(|(rows, input)| {
+        json!({"name": rows.source, "rows": rows.read, "rejected": rows.rejected, "rejectedFraction": rows.rejected_fraction(), "files": input.files.len()})
+    });
+    let sources: Vec<_> = sources.collect();
     let mut report = tally.report(plan).json();
     report["sources"] = sources.into();
     report["rejectedFraction"] = tally.rejected_fraction().into();

@@ -422,7 +422,7 @@ impl Checked {
                     *rows += counted.rows_read;
                 }
                 tally.rows_read += counted.rows_read;
-                tally.rows_rejected += counted.rows_rejected;
+                tally.reject(index, counted.rows_rejected);
                 tally.rows_passed_over += counted.rows_passed_over;
                 tally.rows_with_added_fields += counted.rows_with_added_fields;
                 for (rule, rows) in counted.rejections {

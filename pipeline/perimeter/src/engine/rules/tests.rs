@@ -631,3 +631,38 @@ async fn a_thousand_rules_over_five_hundred_columns() {
     assert!(tally.verdicts.iter().all(|verdict| verdict.holds));
     assert_eq!(tally.rejections.get("wide.e0"), None, "7 * row % 1000 is 999 in no row of these");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_gate_holds_for_every_source_by_itself() {
+    let refused = |plan: &Plan, tally: &Tally| match run::gate(plan, tally) {
+        Err(Error::Failed(failure)) => (failure.code, failure.message),
+        other => panic!("{other:?}"),
+    };
+    let large: String = (0..300).map(|n| format!("{n}\n")).collect();
+    // Of 303 rows 3 are rejected, which is little; of `small`, all: two by a rule of their own, one by a rule about several rows.
+    let small = table("small", vec![int("a")], vec![expression("positive", "a > 0"), refers("a.references", &[0], "large", &["n"])], "x\n-1\n999\n");
+    let (mut plan, tally) = World::new(vec![table("large", vec![int("n")], vec![], &large), small]).check().await;
+    plan.contract.policy.gates.max_rejected_fraction = 0.5;
+    let by_source: Vec<_> = tally.by_source(&plan).map(|rows| (rows.source.clone(), rows.read, rows.rejected, rows.rejected_fraction())).collect();
+    assert_eq!(by_source, [("large".to_owned(), 300, 0, 0.0), ("small".to_owned(), 3, 3, 1.0)]);
+    assert!(tally.rejected_fraction() < 0.01);
+    let (code, message) = refused(&plan, &tally);
+    assert_eq!(code, "too-many-rejected");
+    assert_eq!(
+        message,
+        "source `small`: 3 of 3 rows were rejected, a share of 1.0000, more than the policy's maxRejectedFraction 0.5: small.a.references (1), small.a.type (1), small.positive (1)"
+    );
+    let report = tally.report(&plan);
+    let shares: Vec<_> = report.rules.iter().map(|rule| (rule.rows, rule.of)).collect();
+    assert_eq!(shares, [(1, 3), (1, 3), (1, 3)], "a rule's share is of its source");
+    assert!(report.text().contains("rejected of small"), "{}", report.text());
+
+    plan.contract.policy.gates.max_rejected_fraction = 1.0;
+    run::gate(&plan, &tally).unwrap();
+    // At the limit is not above it.
+    let (mut plan, tally) = World::new(vec![table("t", vec![int("n")], vec![], "1\n2\nx\n4\n")]).check().await;
+    for (allowed, passes) in [(0.25, true), (0.249, false)] {
+        plan.contract.policy.gates.max_rejected_fraction = allowed;
+        assert_eq!(run::gate(&plan, &tally).is_ok(), passes, "{allowed}");
+    }
+}
