@@ -27,6 +27,38 @@ pub struct RuleRows {
     pub first: Vec<Position>,
 }
 
+/// How long a record is that has another length than all must have: characters in fixed width, cells in csv.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
+pub struct Ragged {
+    /// Of the record.
+    pub found: u64,
+    /// Of all others: of the job's `recordLength`, of the header or, without one, of the contract.
+    pub expected: u64,
+}
+
+/// The `ragged` records of one source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RaggedRows {
+    /// The source.
+    pub source: String,
+    /// `characters` or `cells`.
+    pub unit: &'static str,
+    /// The length that most of them have.
+    pub most: Ragged,
+    /// So many have it.
+    pub rows: u64,
+    /// All ragged records of the source.
+    pub of: u64,
+}
+
+impl std::fmt::Display for RaggedRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { source, unit, most: Ragged { found, expected }, rows, of } = self;
+        let said = if *unit == "characters" { "the job's `recordLength` is" } else { "the header, or without one the contract, has" };
+        write!(f, "{rows} of {of} ragged records of source `{}` have {found} {unit}: {said} {expected}", shown(source))
+    }
+}
+
 /// Rows of one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceRows {
@@ -52,6 +84,8 @@ pub struct Report {
     pub rules: Vec<RuleRows>,
     /// In the order of the job.
     pub sources: Vec<SourceRows>,
+    /// Of sources that have such records.
+    pub ragged: Vec<RaggedRows>,
     /// All rows.
     pub rows_read: u64,
     /// Rows that break a rule.
@@ -85,6 +119,9 @@ impl Report {
         }
         text.push_str(&line("rejected", self.rows_rejected, self.rows_read, ""));
         text.push_str(&format!("{:rule_width$}  {:>12}\n", "read", self.rows_read));
+        for ragged in &self.ragged {
+            text.push_str(&format!("{ragged}\n"));
+        }
         if self.rows_passed_over > 0 {
             text.push_str(&format!("{} records of other types were passed over\n", self.rows_passed_over));
         }
@@ -102,7 +139,7 @@ impl Report {
         text
     }
 
-    /// `{rows: {read, rejected, passedOver, withAddedFields}, rules: [{rule, rows, share, first: [{file, record}]}], verdicts: [{rule, metric, holds, wanted, counted, of}]}`; shares from 0 to 1, of the rows of the rule's source.
+    /// `{rows: {read, rejected, passedOver, withAddedFields}, rules: [{rule, rows, share, first: [{file, record}]}], ragged: [{source, unit, found, expected, rows, of}], verdicts: [{rule, metric, holds, wanted, counted, of}]}`; shares from 0 to 1, of the rows of the rule's source.
     pub fn json(&self) -> serde_json::Value {
         let rules = self.rules.iter().map(|r| serde_json::json!({"rule": r.rule, "rows": r.rows, "share": fraction(r.rows, r.of), "first": r.first}));
         let verdicts = self.verdicts.iter().map(|v| {
@@ -114,7 +151,12 @@ impl Report {
             }
             json
         });
+        let ragged = self
+            .ragged
+            .iter()
+            .map(|r| serde_json::json!({"source": r.source, "unit": r.unit, "found": r.most.found, "expected": r.most.expected, "rows": r.rows, "of": r.of}));
         serde_json::json!({
+            "ragged": ragged.collect::<Vec<_>>(),
             "rows": {"read": self.rows_read, "rejected": self.rows_rejected, "passedOver": self.rows_passed_over, "withAddedFields": self.rows_with_added_fields},
             "rules": rules.collect::<Vec<_>>(),
             "verdicts": verdicts.collect::<Vec<_>>(),

@@ -1,8 +1,9 @@
 //! What a pass over a job's rows has counted.
 use crate::check::metric::Verdict;
-use crate::check::report::{POSITIONS, Position, Report, RuleRows, SourceRows, fraction};
+use crate::check::report::{POSITIONS, Position, Ragged, RaggedRows, Report, RuleRows, SourceRows, fraction};
 use crate::check::sets::Violations;
 use crate::plan::Plan;
+use perimeter_contract::job::Format;
 use std::collections::BTreeMap;
 
 /// What reading and checking found, over all sources.
@@ -20,6 +21,8 @@ pub struct Tally {
     pub rows_passed_over: u64,
     /// Rows with keys that the contract does not have, where `drift: allowAdded` lets them pass unread.
     pub rows_with_added_fields: u64,
+    /// By source: how long `ragged` records are, and how many are.
+    pub source_ragged: Vec<BTreeMap<Ragged, u64>>,
     /// By `source.column.rule`; a row counts once for each rule that it breaks.
     pub rejections: BTreeMap<String, u64>,
     /// By source, file and `column.rule`.
@@ -55,6 +58,18 @@ impl Tally {
         let mut rules: Vec<_> = rules.into_iter().collect();
         rules.sort_by_key(|(rule, rows)| (std::cmp::Reverse(*rows), *rule));
         rules.iter().take(most).map(|(rule, rows)| format!("{name}.{rule} ({rows})")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What is known of the lengths of `ragged` records, by source.
+    pub fn ragged(&self, plan: &Plan) -> Vec<RaggedRows> {
+        let sources = plan.contract.job.sources.iter().zip(&self.source_ragged);
+        let rows = sources.filter_map(|(source, lengths)| {
+            let (most, rows) = lengths.iter().max_by_key(|(ragged, rows)| (**rows, std::cmp::Reverse(**ragged)))?;
+            let of = self.rejections.get(&format!("{}.ragged", source.name)).copied().unwrap_or(*rows);
+            let unit = if matches!(source.format, Format::FixedWidth(_)) { "characters" } else { "cells" };
+            Some(RaggedRows { source: source.name.clone(), unit, most: *most, rows: *rows, of })
+        });
+        rows.collect()
     }
 
     /// Counts rows of a source that broke a rule, once each.
@@ -112,6 +127,7 @@ impl Tally {
         Report {
             rules,
             sources,
+            ragged: self.ragged(plan),
             rows_read: self.rows_read,
             rows_rejected: self.rows_rejected,
             rows_passed_over: self.rows_passed_over,

@@ -50,8 +50,11 @@ pub fn gate(plan: &Plan, tally: &Tally) -> Result<()> {
     if above.is_empty() {
         return quality(plan, &tally.verdicts);
     }
+    let lengths: String = tally.ragged(plan).iter().map(|ragged| format!("; {ragged}")).collect();
     Err(Failure::new(Culprit::Data, "too-many-rejected", above.join("; "))
-        .help("nothing was published; `perimeter run` and `perimeter check --quarantine` put the rejected rows into quarantine, `perimeter quarantine show` opens it for who has the key")
+        .help(format!(
+            "nothing was published; `perimeter run` and `perimeter check --quarantine` put the rejected rows into quarantine, `perimeter quarantine show` opens it for who has the key{lengths}"
+        ))
         .into())
 }
 

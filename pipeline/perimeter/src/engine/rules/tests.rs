@@ -521,7 +521,8 @@ async fn check_can_put_rejected_rows_into_quarantine() {
         let found = tokio::task::spawn_blocking(move || {
             for file in files {
                 let uri = perimeter_contract::job::Uri(file.to_str().unwrap().to_owned());
-                for record in crate::quarantine::open(&services.stores, &root, &uri).unwrap() {
+                let sealed = crate::quarantine::list(&services.stores, &[uri]).unwrap();
+                for record in crate::quarantine::open(&services.stores, &root, &sealed[0]).unwrap() {
                     let record = record.unwrap();
                     records += 1;
                     assert!(!record.raw.is_empty());
@@ -665,4 +666,22 @@ async fn the_gate_holds_for_every_source_by_itself() {
         plan.contract.policy.gates.max_rejected_fraction = allowed;
         assert_eq!(run::gate(&plan, &tally).is_ok(), passes, "{allowed}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ragged_records_say_what_they_have_and_what_they_should() {
+    let mut wide = table("t", vec![text("a"), text("b")], vec![], "");
+    wide.files = vec![b"a,b\n1,2,3\n1,2,3\n1\n4,5,6\n".to_vec()];
+    let (mut plan, tally) = World::new(vec![wide]).check().await;
+    let report = tally.report(&plan);
+    let line = "3 of 4 ragged records of source `t` have 3 cells: the header, or without one the contract, has 2";
+    assert!(report.text().contains(line), "{}", report.text());
+    assert_eq!(report.json()["ragged"][0], serde_json::json!({"source": "t", "unit": "cells", "found": 3, "expected": 2, "rows": 3, "of": 4}));
+    plan.contract.policy.gates.max_rejected_fraction = 0.0;
+    match run::gate(&plan, &tally) {
+        Err(Error::Failed(failure)) => assert!(failure.help.as_deref().unwrap_or_default().contains(line), "{:?}", failure.help),
+        other => panic!("{other:?}"),
+    }
+    let (plan, tally) = World::new(vec![table("t", vec![text("a"), text("b")], vec![], "1,2\n")]).check().await;
+    assert_eq!(tally.report(&plan).ragged, []);
 }
