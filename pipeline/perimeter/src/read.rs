@@ -149,6 +149,10 @@ impl std::fmt::Debug for Rejected<'_> {
     }
 }
 
+/// Codes of records as a whole; the others are those of rules. `docs/ingest.md` explains each.
+pub const RECORD_CODES: [&str; 8] =
+    ["ragged", "torn-quote", "invalid-encoding", "too-long", "unknown-record-type", "invalid-json", "duplicate-key", "unknown-field"];
+
 /// What one unit held.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct UnitTally {
