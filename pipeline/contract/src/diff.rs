@@ -226,7 +226,7 @@ fn classified(was: Option<&str>, is: Option<&str>) -> &'static str {
     let public = |word: Option<&str>| word.is_some_and(|word| word.eq_ignore_ascii_case("public"));
     match (public(was), public(is)) {
         (false, true) => "less protected than before, so values may leave that did not",
-        (true, false) => "more protected than before; no value leaves that did not, but the policy may drop or refuse the column",
+        (true, false) => "more protected than before: the policy may drop or refuse what it kept",
         _ => because(Breaks::Protection),
     }
 }

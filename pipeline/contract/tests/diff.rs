@@ -158,10 +158,10 @@ fn what_consumers_rely_on_may_not_go() {
 #[test]
 fn a_new_name_breaks_no_one() {
     let named = |name: &str, sql: &str| ruled(&format!("{{type: custom, engine: perimeter, name: {name}, implementation: {{expression: '{sql}'}}}}"));
-    let changes = diff(&named("positive", "b > 0"), &named("above_zero", "b > 0"));
+    let changes = diff(&named("positive", "b > 0"), &named("above-zero", "b > 0"));
     assert_eq!(
         shown(&changes),
-        "rule-changed - above_zero [] the rule `positive` is called `above_zero` and says the same: reports and manifests count it under the new name\n"
+        "rule-changed - above-zero [] the rule `positive` is called `above-zero` and says the same: reports and manifests count it under the new name\n"
     );
     let other = diff(&named("positive", "b > 0"), &named("above_one", "b > 1"));
     assert_eq!(other.len(), 2, "another name and another body: one rule more, one less: {}", shown(&other));
