@@ -17,7 +17,7 @@
 //! | `ragged` | csv: more or fewer cells than columns; fixed width: not exactly as long as `recordLength` |
 //! | `unknown-record-type` | fixed width: of a type that is neither among the `values` nor among the `others` of `recordTypes` |
 //! | `torn-quote` | csv: a quote that is never closed, or followed by something else than delimiter or line end; its first line is rejected alone |
-//! | `invalid-encoding`, `invalid-encoding` | the record is not UTF-8; it is no text in the encoding that the job names |
+//! | `invalid-encoding` | the record is no text in the encoding that the job names, which is UTF-8 where it names none |
 //! | `too-long` | a record of more than 16 MiB |
 //! | `invalid-json`, `duplicate-key`, `unknown-field` | JSON: not exactly one object by RFC 8259; a key twice; a key that the contract does not have |
 //!
