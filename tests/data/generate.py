@@ -290,12 +290,12 @@ def faults_md():
     """FAULTS.md: every fault, by file and record."""
     lines = ["# Faults in the demo's data", "",
              "Made by `../generate.py`; do not edit. A record is counted from 1, the header left out; a line break inside quotes does not end one.",
-             "`rule` is the code that the run's report counts the row under. Faults of `type`, `ragged` and `invalid-utf8` exist in text only: in the",
+             "`rule` is the code that the run's report counts the row under. Faults of `type`, `ragged` and `invalid-encoding` exist in text only: in the",
              "Parquet twin the same records are sound.", "",
              "| file | record | column | rule | what is wrong |", "|---|---|---|---|---|"]
     faults = [("card_transactions.csv, .parquet", r, c, k, w) for r, c, k, w, _ in TYPED]
     faults += [("card_transactions.csv", r, c, k, w) for r, c, k, w, _ in TEXT_ONLY]
-    faults += [("card_transactions.csv", r, c, "invalid-utf8", "Latin-1 bytes") for r, c in INVALID_UTF8]
+    faults += [("card_transactions.csv", r, c, "invalid-encoding", "Latin-1 bytes") for r, c in INVALID_UTF8]
     faults += [("card_transactions.csv", r, "-", "ragged", w) for r, w in RAGGED]
     faults += [("accounts.csv", r, c, k, w) for r, c, k, w, _ in ACCOUNT_FAULTS]
     faults.sort(key=lambda f: (f[0] == "accounts.csv", f[1]))

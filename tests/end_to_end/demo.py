@@ -52,7 +52,7 @@ def faults_are_counted(suite, perimeter):
     """Every fault of FAULTS.md is found, and nothing else is."""
     found = manifest(latest(CARDS))
     name = {"accounts.csv": "accounts"}
-    wanted = collections.Counter(f"{name.get(file, 'tx')}.{f'{column}.' if rule not in ('ragged', 'invalid-utf8') else ''}{rule}" for file, _, column, rule in faults())
+    wanted = collections.Counter(f"{name.get(file, 'tx')}.{f'{column}.' if rule not in ('ragged', 'invalid-encoding') else ''}{rule}" for file, _, column, rule in faults())
     suite.equal("rejections by rule are those of FAULTS.md", dict(sorted(found["rejections"].items())), dict(sorted(wanted.items())))
     rejected = len({(f.split(",")[0], r) for f, r, _, _ in faults()})
     suite.equal("rows read and rejected", (found["rows"]["read"], found["rows"]["rejected"]), (3120, rejected))

@@ -3,13 +3,14 @@
 //! | breaks | whom | examples |
 //! |---|---|---|
 //! | [`Breaks::Data`] | who delivers: data that passed may be refused | a column more, a tighter bound, `required` |
-//! | [`Breaks::Consumers`] | who trains: the output has another type, lacks a column, or has nulls | a type, a column less |
+//! | [`Breaks::Consumers`] | who trains: the output has another type, lacks a column, has nulls, or rows that do not join | a type, a column less, `unique`, a reference, a check digit or `rowCount` less |
 //! | [`Breaks::Protection`] | who answers for what leaves: the policy decides by it | `classification`, `semanticType`, `tags` |
 //! | [`Breaks::Tokens`] | who joins with earlier datasets: the same value gets another token | `joinDomain` |
 //!
-//! A rule that now lets more through is reported and breaks no one. Messages hold names, types, bounds and patterns of the contracts; lists of
+//! A bound, pattern or list of values that lets more through is reported and breaks no one; neither does a rule that only has another name. Messages hold names, types, bounds and patterns of the contracts; lists of
 //! values are counted, not shown. A renamed column is one less and one more: nothing in a contract says that they are the same.
 mod rules;
+mod sets;
 
 use crate::Span;
 use crate::schema::{Column, DataType, DateFormat, Schema, Zone};
@@ -93,7 +94,7 @@ impl ChangeKind {
 pub enum Breaks {
     /// Data that passed before may be refused.
     Data,
-    /// The output has another type, lacks a column, or has nulls or values that it had not.
+    /// The output has another type, lacks a column, has nulls or values that it had not, or keys and counts that do not hold.
     Consumers,
     /// What the policy decides by is another; something may leave that did not.
     Protection,
@@ -144,7 +145,7 @@ pub fn diff(old: &Schema, new: &Schema) -> Vec<Change> {
         changes.push(of(column, ChangeKind::ColumnRemoved, message, vec![Breaks::Data, Breaks::Consumers], Some(column.span), None));
     }
     objects(old, new, &mut changes);
-    rules::sets(old, new, &mut changes);
+    sets::sets(old, new, &mut changes);
     changes.sort_by(|a, b| (&a.column, a.kind, &a.rule, &a.message).cmp(&(&b.column, b.kind, &b.rule, &b.message)));
     changes
 }
@@ -199,7 +200,8 @@ fn column(old: &Column, new: &Column, changes: &mut Vec<Change>) {
     ];
     for (kind, key, was, is, breaks) in properties {
         if was != is {
-            push(kind, format!("`{key}` of `{name}` {}: {}", from_to(was.as_deref(), is.as_deref()), because(breaks)), vec![breaks]);
+            let because = if kind == ChangeKind::ClassificationChanged { classified(was.as_deref(), is.as_deref()) } else { because(breaks) };
+            push(kind, format!("`{key}` of `{name}` {}: {because}", from_to(was.as_deref(), is.as_deref())), vec![breaks]);
         }
     }
     let (mut was, mut is) = (old.tags.clone(), new.tags.clone());
@@ -216,6 +218,16 @@ fn because(breaks: Breaks) -> &'static str {
     match breaks {
         Breaks::Tokens => "its values get other tokens than before",
         _ => "the policy decides by it",
+    }
+}
+
+/// What a column's new classification does. The policy decides what each of them means; that public data is the least protected is the standard's own.
+fn classified(was: Option<&str>, is: Option<&str>) -> &'static str {
+    let public = |word: Option<&str>| word.is_some_and(|word| word.eq_ignore_ascii_case("public"));
+    match (public(was), public(is)) {
+        (false, true) => "less protected than before, so values may leave that did not",
+        (true, false) => "more protected than before: the policy may drop or refuse what it kept",
+        _ => because(Breaks::Protection),
     }
 }
 

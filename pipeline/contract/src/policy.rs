@@ -468,7 +468,7 @@ impl Transform {
 /// `gates`. Gates that this version cannot run (kAnonymity, residualPii) are refused with `gate-not-available`, never skipped.
 #[derive(Clone, Debug)]
 pub struct Gates {
-    /// `maxRejectedFraction`, 0 by default.
+    /// `maxRejectedFraction`, of every source by itself; 0 by default.
     pub max_rejected_fraction: f64,
     /// `findings.sampleRows`: the gate is there whether or not the policy names it.
     pub sample_rows: SampleRows,

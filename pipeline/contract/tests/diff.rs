@@ -112,3 +112,67 @@ fn numbers_are_compared_as_numbers() {
     assert_eq!(diff(&bound("1"), &bound("-1"))[0].breaks, []);
     assert_eq!(diff(&bound("-1"), &bound("1"))[0].breaks, [Breaks::Data]);
 }
+
+/// A dataset of two columns with these rules at the schema.
+fn ruled(rules: &str) -> Schema {
+    schema(&format!("quality: [{rules}]\nproperties:\n  - {{name: a, logicalType: string}}\n  - {{name: b, logicalType: number}}"))
+}
+
+#[test]
+fn thresholds_are_compared_by_direction() {
+    let broken = |old: &str, new: &str| -> Vec<Breaks> {
+        let rule = |bound: &str| ruled(&format!("{{metric: rowCount, {bound}}}"));
+        diff(&rule(old), &rule(new)).into_iter().flat_map(|change| change.breaks).collect()
+    };
+    let (data, consumers, both) = ([Breaks::Data], [Breaks::Consumers], [Breaks::Data, Breaks::Consumers]);
+    let cases: [(&str, &str, &[Breaks]); 11] = [
+        ("mustBeGreaterThan: 0", "mustBeGreaterThan: 10", &data),
+        ("mustBeGreaterThan: 10", "mustBeGreaterThan: 0", &consumers),
+        ("mustBeGreaterOrEqualTo: 10", "mustBeGreaterThan: 10", &data),
+        ("mustBeLessThan: 10", "mustBeLessThan: 9", &data),
+        ("mustBeLessThan: 10", "mustBeLessOrEqualTo: 10", &consumers),
+        ("mustBeBetween: [5, 10]", "mustBeBetween: [6, 10]", &data),
+        ("mustBeBetween: [5, 10]", "mustBeGreaterOrEqualTo: 5", &consumers),
+        ("mustBeBetween: [5, 10]", "mustBeBetween: [6, 11]", &both),
+        ("mustBe: 7", "mustBeBetween: [7, 7.5]", &consumers),
+        ("mustBe: 7", "mustBe: 8", &both),
+        ("mustNotBe: 7", "mustBe: 8", &both),
+    ];
+    for (old, new, breaks) in cases {
+        assert_eq!(broken(old, new), breaks, "{old} -> {new}");
+    }
+}
+
+#[test]
+fn what_consumers_rely_on_may_not_go() {
+    let column = |more: &str| schema(&format!("properties:\n  - {{name: a, logicalType: string{more}}}\n  - {{name: b, logicalType: number}}"));
+    let digits = ", quality: [{type: custom, engine: perimeter, implementation: {checkDigit: cpf}}]";
+    for kept in [", unique: true", ", primaryKey: true", digits, ", relationships: [{to: customers.id}]"] {
+        let gone = diff(&column(kept), &column(""));
+        assert!(gone.iter().any(|change| change.kind.name() == "rule-removed" && change.breaks == [Breaks::Consumers]), "{kept}: {}", shown(&gone));
+    }
+    let gone = diff(&ruled("{metric: rowCount, mustBeGreaterThan: 0}"), &ruled(""));
+    assert_eq!(gone.iter().map(|change| change.breaks.as_slice()).collect::<Vec<_>>(), [[Breaks::Consumers]]);
+}
+
+#[test]
+fn a_new_name_breaks_no_one() {
+    let named = |name: &str, sql: &str| ruled(&format!("{{type: custom, engine: perimeter, name: {name}, implementation: {{expression: '{sql}'}}}}"));
+    let changes = diff(&named("positive", "b > 0"), &named("above-zero", "b > 0"));
+    assert_eq!(
+        shown(&changes),
+        "rule-changed - above-zero [] the rule `positive` is called `above-zero` and says the same: reports and manifests count it under the new name\n"
+    );
+    let other = diff(&named("positive", "b > 0"), &named("above_one", "b > 1"));
+    assert_eq!(other.len(), 2, "another name and another body: one rule more, one less: {}", shown(&other));
+}
+
+#[test]
+fn a_classification_says_which_way_it_went() {
+    let classified = |word: &str| schema(&format!("properties: [{{name: a, logicalType: string, classification: {word}}}]"));
+    for (old, new, says) in [("restricted", "public", "less protected"), ("public", "restricted", "more protected"), ("a", "b", "the policy decides")] {
+        let changes = diff(&classified(old), &classified(new));
+        assert_eq!(changes[0].breaks, [Breaks::Protection], "{old} -> {new}");
+        assert!(changes[0].message.contains(says), "{}", changes[0].message);
+    }
+}

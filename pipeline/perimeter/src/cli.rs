@@ -8,6 +8,7 @@ mod commands;
 mod keys;
 mod profile;
 mod progress;
+mod quarantine;
 mod render;
 mod reveal;
 mod schema;

@@ -6,10 +6,10 @@
 //! `raw` is the record as it stands in the file, base64. The seal is [`perimeter_pseudonym::seal`] under the quarantine's own key, bound to run id and file name, so
 //! that a file does not open under another name. Names hold numbers, never values.
 //!
-//! [`QuarantineWriter`] writes, [`open`] reads back. Memory: one zstd window, one sealed chunk, one part of the store.
+//! [`QuarantineWriter`] writes; [`list`] finds files and [`open`] reads one back. Memory: one zstd window, one sealed chunk, one part of the store.
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::read::Rejected;
-use crate::store::{InputFile, Stores, Writer, read_failure};
+use crate::store::{InputFile, Stores, Writer, is_pattern, read_failure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use perimeter_contract::job::Uri;
@@ -74,7 +74,7 @@ impl std::fmt::Debug for QuarantineWriter<'_> {
 impl<'a> QuarantineWriter<'a> {
     /// For unit number `unit` of a source. A retry of the unit replaces what an earlier attempt of the same run wrote.
     pub fn new(stores: &'a Stores, root: &'a RootKey, folder: &Uri, run_id: &str, source: &str, unit: usize) -> Self {
-        let name = format!("{}-{unit:06}.sealed", plain(source));
+        let name = format!("{}-{unit:06}{SUFFIX}", plain(source));
         let run_id = plain(run_id);
         let uri = Uri(format!("{}/{run_id}/{name}", folder.0.trim_end_matches('/')));
         Self { stores, root, uri, binding: binding(&run_id, &name), stream: None, line: Vec::new(), records: 0 }
@@ -145,16 +145,46 @@ fn binding(run_id: &str, name: &str) -> Vec<u8> {
     bytes
 }
 
+/// The quarantine files that these name, sorted: files, patterns, and folders with all that lies below them.
+///
+/// # Errors
+/// Exit 2 `input-not-found`: a name without a file, a folder without quarantine files. 2, 3 and 4 as the store says.
+pub fn list(stores: &Stores, named: &[Uri]) -> Result<Vec<InputFile>> {
+    let mut files = Vec::new();
+    for uri in named {
+        if uri.0.ends_with(SUFFIX) || is_pattern(&uri.0) {
+            files.extend(stores.list(uri)?);
+            continue;
+        }
+        let below = stores.list_under(uri).map(|files| files.into_iter().filter(|file| file.uri.ends_with(SUFFIX)).collect::<Vec<_>>())?;
+        if below.is_empty() {
+            return Err(Failure::new(Culprit::File, "input-not-found", format!("there is no quarantine file in {}", uri.0))
+                .help("Name `.sealed` files, the folder of a run, or the job's `quarantine.uri`; nothing is there when no row was rejected")
+                .into());
+        }
+        files.extend(below);
+    }
+    files.sort_by(|a, b| a.uri.cmp(&b.uri));
+    files.dedup_by(|a, b| a.uri == b.uri);
+    Ok(files)
+}
+
+/// How a quarantine file's name ends.
+const SUFFIX: &str = ".sealed";
+
+/// Whether a quarantine file is one of this source.
+pub fn is_of(file: &InputFile, source: &str) -> bool {
+    let name = file.uri.rsplit('/').next().unwrap_or_default();
+    let unit = name.strip_prefix(&plain(source)).and_then(|rest| rest.strip_prefix('-')).and_then(|rest| rest.strip_suffix(SUFFIX));
+    unit.is_some_and(|unit| !unit.is_empty() && unit.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Opens one quarantine file and hands out its records in the order in which they were rejected. A record is handed out only behind authenticated bytes, but the
 /// end of the file is known only when the iterator ends without an error.
 ///
 /// # Errors
 /// Exit 1 `quarantine-not-opened`: another key, another name, or an altered file. 2, 3 and 4 as the store says.
-pub fn open(stores: &Stores, root: &RootKey, uri: &Uri) -> Result<impl Iterator<Item = Result<Record<'static>>> + use<>> {
-    let files = stores.list(uri)?;
-    let [file] = files.as_slice() else {
-        return Err(Failure::new(Culprit::File, "ambiguous-uri", format!("{} names {} files", uri.0, files.len())).help("Name one file").into());
-    };
+pub fn open(stores: &Stores, root: &RootKey, file: &InputFile) -> Result<impl Iterator<Item = Result<Record<'static>>> + use<>> {
     let mut names = file.uri.rsplit('/');
     let (name, run_id) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
     let file = file.clone();

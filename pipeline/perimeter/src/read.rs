@@ -17,7 +17,7 @@
 //! | `ragged` | csv: more or fewer cells than columns; fixed width: not exactly as long as `recordLength` |
 //! | `unknown-record-type` | fixed width: of a type that is neither among the `values` nor among the `others` of `recordTypes` |
 //! | `torn-quote` | csv: a quote that is never closed, or followed by something else than delimiter or line end; its first line is rejected alone |
-//! | `invalid-utf8`, `invalid-encoding` | the record is not UTF-8; it is no text in the encoding that the job names |
+//! | `invalid-encoding` | the record is no text in the encoding that the job names, which is UTF-8 where it names none |
 //! | `too-long` | a record of more than 16 MiB |
 //! | `invalid-json`, `duplicate-key`, `unknown-field` | JSON: not exactly one object by RFC 8259; a key twice; a key that the contract does not have |
 //!
@@ -54,6 +54,7 @@ pub use crate::store::InputFile;
 
 use crate::check::Checker;
 use crate::check::expression::RowRule;
+use crate::check::report::Ragged;
 use crate::check::sets::{FileViolations, Observe};
 use crate::error::{Culprit, Error, Failure, Result};
 use crate::store::Stores;
@@ -148,6 +149,10 @@ impl std::fmt::Debug for Rejected<'_> {
     }
 }
 
+/// Codes of records as a whole; the others are those of rules. `docs/ingest.md` explains each.
+pub const RECORD_CODES: [&str; 8] =
+    ["ragged", "torn-quote", "invalid-encoding", "too-long", "unknown-record-type", "invalid-json", "duplicate-key", "unknown-field"];
+
 /// What one unit held.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct UnitTally {
@@ -168,6 +173,9 @@ pub struct UnitTally {
     /// JSON with `drift: allowAdded`: records with keys that the contract does not have. The keys can be data and are not named.
     #[serde(default)]
     pub rows_with_added_fields: u64,
+    /// How long `ragged` records are, and how many are; the first lengths, where there are very many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ragged: Vec<(Ragged, u64)>,
 }
 
 /// What the rows of a unit are held against beside the rules about single values, and who looks on. By default: nothing, and nobody.

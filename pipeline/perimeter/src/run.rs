@@ -3,11 +3,12 @@
 //! [`run`] is what the command line calls and what a test can call: `run(&plan, &services)`. [`check`] reads and checks
 //! everything and writes nothing; [`profile`] finds out how long examples are.
 mod freeze;
+mod gate;
 
 pub use freeze::profile;
+pub use gate::gate;
 
 use crate::check::metric::Verdict;
-use crate::check::report;
 use crate::classify::{self, Classification, MacieRequest};
 use crate::engine::digests::{self, Gather, Gathered};
 use crate::engine::scan::{Checked, Passes, Quarantined};
@@ -145,7 +146,7 @@ async fn until_closed(
     } else {
         passes.gather = Some(Gather::start(&context, &plan.rules, limits)?);
     }
-    quality(plan, &in_order(verdicts.clone()))?;
+    gate::quality(plan, &in_order(verdicts.clone()))?;
     let statistics = freeze::freeze(plan, services, &keys, run, passes.violations.as_ref()).await?;
     let frozen = freeze::frozen(plan, statistics.as_ref());
     let checked = Checked::register(plan, &context, services, Some(&quarantined), &passes)?;
@@ -162,6 +163,7 @@ async fn until_closed(
     }
     tally.verdicts = in_order(verdicts);
     gate(plan, &tally)?;
+    gate::some_records(plan, &tally, closed.rows)?;
     Ok((closed, tally))
 }
 
@@ -309,49 +311,6 @@ fn in_order(mut verdicts: Vec<((usize, usize), Verdict)>) -> Vec<Verdict> {
     verdicts.into_iter().map(|(_, verdict)| verdict).collect()
 }
 
-/// The rules about datasets.
-///
-/// # Errors
-/// Some of them fail (exit 1), with the place of each in its contract.
-fn quality(plan: &Plan, verdicts: &[Verdict]) -> Result<()> {
-    let failed: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.holds).collect();
-    if failed.is_empty() {
-        return Ok(());
-    }
-    let mut message = format!("{} of {} rules about datasets do not hold:", failed.len(), verdicts.len());
-    for verdict in failed {
-        let place = plan.contract.sources.file(verdict.span).map(|file| {
-            let start = usize::try_from(verdict.span.start).unwrap_or(usize::MAX).min(file.text.len());
-            let line = file.text.as_bytes().iter().take(start).filter(|byte| **byte == b'\n').count() + 1;
-            format!(" ({}:{line})", file.path.display())
-        });
-        let counted = report::counted(verdict);
-        message.push_str(&format!("\n  {}{}: {} {}{counted}", verdict.rule, place.unwrap_or_default(), verdict.metric, verdict.wanted));
-    }
-    Err(Failure::new(Culprit::Data, "quality-failed", message).help("nothing was published; correct the data, or agree on other bounds in the contract").into())
-}
-
-/// `maxRejectedFraction`, and the rules about datasets.
-///
-/// # Errors
-/// Too many rows were rejected (exit 1), with the rules that most of them broke; `quality-failed` (exit 1), with every rule that fails.
-pub fn gate(plan: &Plan, tally: &Tally) -> Result<()> {
-    let allowed = plan.contract.policy.gates.max_rejected_fraction;
-    if tally.rejected_fraction() <= allowed {
-        return quality(plan, &tally.verdicts);
-    }
-    let mut rules: Vec<_> = tally.rejections.iter().collect();
-    rules.sort_by_key(|(rule, rows)| (std::cmp::Reverse(**rows), (*rule).clone()));
-    let most: Vec<String> = rules.iter().take(5).map(|(rule, rows)| format!("{rule} ({rows})")).collect();
-    Err(Failure::new(
-        Culprit::Data,
-        "too-many-rejected",
-        format!("{} of {} rows were rejected, more than the policy's maxRejectedFraction {allowed}: {}", tally.rows_rejected, tally.rows_read, most.join(", ")),
-    )
-    .help("nothing was published; `perimeter run` and `perimeter check --quarantine` put the rejected rows into quarantine, `perimeter quarantine show` opens it for who has the key")
-    .into())
-}
-
 /// SHA-256 of every input file that no store has given an entity tag: what ties the manifest to the bytes that were read. A file
 /// that changed since it was listed ends the run.
 fn input_digests(stores: &Stores, inputs: &[Input]) -> Result<Vec<Vec<Option<String>>>> {
@@ -401,8 +360,10 @@ fn facts(plan: &Plan, run: &RunId, keys: &Keys, tally: &Tally, digests: &[Vec<Op
             });
         }
     }
+    let by_source: BTreeMap<String, f64> = tally.by_source(plan).map(|rows| (rows.source.clone(), rows.rejected_fraction())).collect();
     let figures = BTreeMap::from([
         ("fraction".to_owned(), tally.rejected_fraction().into()),
+        ("bySource".to_owned(), serde_json::json!(by_source)),
         ("allowed".to_owned(), plan.contract.policy.gates.max_rejected_fraction.into()),
     ]);
     let pass = |figures| seal::Gate { verdict: seal::Verdict::Pass, figures };

@@ -1,7 +1,7 @@
 //! Rules in pairs.
 use super::{Breaks, Change, ChangeKind};
 use crate::Span;
-use crate::schema::{Bound, Check, Column, DataType, Decimal, Metric, MetricUnit, Schema, SetCheck, SetRule, TimeBound, ValueRule, Zone};
+use crate::schema::{Check, Column, DataType, Decimal, TimeBound, ValueRule, Zone};
 use crate::validate::schema::compare;
 use std::cmp::Ordering;
 
@@ -29,7 +29,10 @@ pub(super) fn values(old: &Column, new: &Column, changes: &mut Vec<Change>) {
                         push(ChangeKind::RuleChanged, &rule, format!("`{name}`: {to} instead of {from}, which is looser"), Vec::new(), spans)
                     }
                     Some(_) => push(ChangeKind::RuleChanged, &rule, format!("`{name}`: {to} instead of {from}, which is tighter"), vec![Breaks::Data], spans),
-                    None => push(ChangeKind::RuleChanged, &rule, format!("`{name}`: {to} instead of {from}"), vec![Breaks::Data], spans),
+                    None => {
+                        let breaks = Vec::from_iter([Breaks::Data].into_iter().chain(relied_on(&was.check)));
+                        push(ChangeKind::RuleChanged, &rule, format!("`{name}`: {to} instead of {from}"), breaks, spans)
+                    }
                 }
             }
             None => push(
@@ -43,8 +46,13 @@ pub(super) fn values(old: &Column, new: &Column, changes: &mut Vec<Change>) {
     }
     for rule in gone {
         let message = format!("`{}`: {} is gone: values that were rejected pass", new.name, shown(&rule.check, &old.data_type));
-        push(ChangeKind::RuleRemoved, &rule, message, Vec::new(), (Some(rule.span), None));
+        push(ChangeKind::RuleRemoved, &rule, message, relied_on(&rule.check), (Some(rule.span), None));
     }
+}
+
+/// Whom it breaks when the rule no longer holds: a check digit says that a value is an identifier, and so that it joins.
+fn relied_on(check: &Check) -> Vec<Breaks> {
+    if matches!(check, Check::CheckDigit(_)) { vec![Breaks::Consumers] } else { Vec::new() }
 }
 
 /// Greater: fewer values pass; less: more do; none: some pass that did not, and the other way round.
@@ -67,7 +75,7 @@ fn direction(old: &Check, new: &Check) -> Option<Ordering> {
 }
 
 /// All that a check says.
-fn identity(check: &Check) -> String {
+pub(super) fn identity(check: &Check) -> String {
     match check {
         Check::ValidValues(values) | Check::NotAmong(values) => {
             let mut values = values.clone();
@@ -134,57 +142,4 @@ fn text(number: Decimal) -> String {
     let padded = format!("{digits:0>width$}", width = scale + 1);
     let (whole, fraction) = padded.split_at(padded.len() - scale);
     format!("{sign}{whole}.{fraction}")
-}
-
-/// Rules about more than one value, by their codes.
-pub(super) fn sets(old: &Schema, new: &Schema, changes: &mut Vec<Change>) {
-    let mut push = |kind, rule: &SetRule, message: String, breaks: Vec<Breaks>, spans: (Option<Span>, Option<Span>)| {
-        changes.push(Change { kind, column: None, rule: Some(rule.code.clone()), message, breaks, old: spans.0, new: spans.1 });
-    };
-    for rule in &new.rules {
-        match old.rules.iter().find(|was| was.code == rule.code) {
-            None => push(ChangeKind::RuleAdded, rule, format!("the rule `{}` is new", rule.code), vec![Breaks::Data], (None, Some(rule.span))),
-            Some(was) if meaning(was, old) != meaning(rule, new) => {
-                let message = format!("the rule `{}` says something else", rule.code);
-                push(ChangeKind::RuleChanged, rule, message, vec![Breaks::Data], (Some(was.span), Some(rule.span)));
-            }
-            Some(_) => {}
-        }
-    }
-    for rule in old.rules.iter().filter(|rule| !new.rules.iter().any(|is| is.code == rule.code)) {
-        let message = format!("the rule `{}` is gone: what it refused passes", rule.code);
-        push(ChangeKind::RuleRemoved, rule, message, Vec::new(), (Some(rule.span), None));
-    }
-}
-
-/// All that a rule says, columns by name.
-fn meaning(rule: &SetRule, schema: &Schema) -> String {
-    let name = |column: &usize| schema.columns.get(*column).map_or("", |column| column.name.as_str());
-    let names = |columns: &[usize]| columns.iter().map(name).collect::<Vec<_>>();
-    match &rule.check {
-        // keys are sets: their order decides nothing
-        SetCheck::Unique { columns } => {
-            let mut names = names(columns);
-            names.sort_unstable();
-            format!("unique {names:?}")
-        }
-        SetCheck::References { columns, dataset, to } => format!("references {:?} {dataset:?} {to:?}", names(columns)),
-        SetCheck::Monotonic { column, per, strict } => format!("monotonic {:?} {:?} {strict}", name(column), names(per)),
-        SetCheck::Expression { sql } => format!("expression {sql:?}"),
-        SetCheck::Sql { query, bounds } => format!("sql {query:?} {}", bounds_text(bounds)),
-        SetCheck::Metric { metric, unit, bounds } => {
-            let what = match metric {
-                Metric::NullValues { column } => format!("nulls {:?}", name(column)),
-                Metric::MissingValues { column, values, null } => format!("missing {:?} {values:?} {null}", name(column)),
-                Metric::InvalidValues { column, checks } => format!("invalid {:?} {:?}", name(column), checks.iter().map(identity).collect::<Vec<_>>()),
-                Metric::DuplicateValues { columns } => format!("duplicates {:?}", names(columns)),
-                Metric::RowCount => "rows".to_owned(),
-            };
-            format!("{what} {} {}", if *unit == MetricUnit::Percent { "percent" } else { "rows" }, bounds_text(bounds))
-        }
-    }
-}
-
-fn bounds_text(bounds: &[Bound]) -> String {
-    format!("{bounds:?}")
 }

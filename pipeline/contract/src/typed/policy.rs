@@ -435,7 +435,7 @@ pub(crate) struct Context {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("x-not-available" = {"kAnonymity": "gate-not-available", "residualPii": "gate-not-available"}))]
 pub(crate) struct Gates {
-    /// More rejected rows than this end the job; 0 by default.
+    /// More rejected rows of any one source than this end the job; 0 by default.
     #[schemars(range(min = 0, max = 1))]
     pub(crate) max_rejected_fraction: Option<f64>,
     /// What detectors find in the raw sources is held against the contract before a row leaves.

@@ -21,8 +21,60 @@ pub struct RuleRows {
     pub rule: String,
     /// Rows that break it.
     pub rows: u64,
+    /// Rows of its source.
+    pub of: u64,
     /// The first of them, in the order of files and records; [`POSITIONS`] at most.
     pub first: Vec<Position>,
+}
+
+/// How long a record is that has another length than all must have: characters in fixed width, cells in csv.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
+pub struct Ragged {
+    /// Of the record.
+    pub found: u64,
+    /// Of all others: of the job's `recordLength`, of the header or, without one, of the contract.
+    pub expected: u64,
+}
+
+/// The `ragged` records of one source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RaggedRows {
+    /// The source.
+    pub source: String,
+    /// `characters` or `cells`.
+    pub unit: &'static str,
+    /// The length that most of them have.
+    pub most: Ragged,
+    /// So many have it.
+    pub rows: u64,
+    /// All ragged records of the source.
+    pub of: u64,
+}
+
+impl std::fmt::Display for RaggedRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { source, unit, most: Ragged { found, expected }, rows, of } = self;
+        let said = if *unit == "characters" { "the job's `recordLength` is" } else { "the header, or without one the contract, has" };
+        write!(f, "{rows} of {of} ragged records of source `{}` have {found} {unit}: {said} {expected}", shown(source))
+    }
+}
+
+/// Rows of one source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceRows {
+    /// Its name in the job.
+    pub source: String,
+    /// All of them.
+    pub read: u64,
+    /// Those that break a rule.
+    pub rejected: u64,
+}
+
+impl SourceRows {
+    /// The share that breaks a rule, from 0 to 1; 0 without rows.
+    pub fn rejected_fraction(&self) -> f64 {
+        fraction(self.rejected, self.read)
+    }
 }
 
 /// Everything that *check* says.
@@ -30,6 +82,10 @@ pub struct RuleRows {
 pub struct Report {
     /// Rules that rows break, by name.
     pub rules: Vec<RuleRows>,
+    /// In the order of the job.
+    pub sources: Vec<SourceRows>,
+    /// Of sources that have such records.
+    pub ragged: Vec<RaggedRows>,
     /// All rows.
     pub rows_read: u64,
     /// Rows that break a rule.
@@ -43,21 +99,29 @@ pub struct Report {
 }
 
 impl Report {
-    /// As a table for people.
+    /// As a table for people. The share of a rule is of its source's rows: the rows of another source change nothing in it.
     pub fn text(&self) -> String {
-        let rule_width = self.rules.iter().map(|r| width(&r.rule)).chain(self.verdicts.iter().map(|v| width(&v.rule))).max().unwrap_or(0).max("rejected".len());
-        let line = |rule: &str, rows: u64, first: &str| {
-            let line =
-                format!("{}{}  {rows:>12}  {:>8.4}%  {first}", shown(rule), " ".repeat(rule_width.saturating_sub(width(rule))), share(rows, self.rows_read));
+        let several = if self.sources.len() > 1 { self.sources.as_slice() } else { &[] };
+        let by_source: Vec<(String, &SourceRows)> = several.iter().map(|rows| (format!("rejected of {}", rows.source), rows)).collect();
+        let names = self.rules.iter().map(|r| &r.rule).chain(self.verdicts.iter().map(|v| &v.rule)).chain(by_source.iter().map(|(name, _)| name));
+        let rule_width = names.map(|name| width(name)).max().unwrap_or(0).max("rejected".len());
+        let line = |rule: &str, rows: u64, of: u64, first: &str| {
+            let line = format!("{}{}  {rows:>12}  {:>8.4}%  {first}", shown(rule), " ".repeat(rule_width.saturating_sub(width(rule))), percent(rows, of));
             format!("{}\n", line.trim_end())
         };
-        let mut text = format!("{:rule_width$}  {:>12}  {:>9}  first\n", "rule", "rows", "share");
+        let mut text = format!("{:rule_width$}  {:>12}  {:>9}  first records (file:record)\n", "rule", "rows", "share");
         for rule in &self.rules {
             let first: Vec<String> = rule.first.iter().map(|position| format!("{}:{}", shown(&position.file), position.record)).collect();
-            text.push_str(&line(&rule.rule, rule.rows, &first.join(", ")));
+            text.push_str(&line(&rule.rule, rule.rows, rule.of, &first.join(", ")));
         }
-        text.push_str(&line("rejected", self.rows_rejected, ""));
+        for (name, rows) in &by_source {
+            text.push_str(&line(name, rows.rejected, rows.read, &format!("of {} rows", rows.read)));
+        }
+        text.push_str(&line("rejected", self.rows_rejected, self.rows_read, ""));
         text.push_str(&format!("{:rule_width$}  {:>12}\n", "read", self.rows_read));
+        for ragged in &self.ragged {
+            text.push_str(&format!("{ragged}\n"));
+        }
         if self.rows_passed_over > 0 {
             text.push_str(&format!("{} records of other types were passed over\n", self.rows_passed_over));
         }
@@ -75,10 +139,9 @@ impl Report {
         text
     }
 
-    /// `{rows: {read, rejected, passedOver, withAddedFields}, rules: [{rule, rows, share, first: [{file, record}]}], verdicts: [{rule, metric, holds, wanted, counted, of}]}`; shares from 0 to 1.
+    /// `{rows: {read, rejected, passedOver, withAddedFields}, rules: [{rule, rows, share, first: [{file, record}]}], ragged: [{source, unit, found, expected, rows, of}], verdicts: [{rule, metric, holds, wanted, counted, of}]}`; shares from 0 to 1, of the rows of the rule's source.
     pub fn json(&self) -> serde_json::Value {
-        let fraction = |rows: u64| if self.rows_read == 0 { 0.0 } else { rows as f64 / self.rows_read as f64 };
-        let rules = self.rules.iter().map(|r| serde_json::json!({"rule": r.rule, "rows": r.rows, "share": fraction(r.rows), "first": r.first}));
+        let rules = self.rules.iter().map(|r| serde_json::json!({"rule": r.rule, "rows": r.rows, "share": fraction(r.rows, r.of), "first": r.first}));
         let verdicts = self.verdicts.iter().map(|v| {
             let mut json = serde_json::json!({"rule": v.rule, "metric": v.metric, "holds": v.holds, "wanted": v.wanted});
             for (name, number) in [("counted", v.counted), ("of", v.of)] {
@@ -88,7 +151,12 @@ impl Report {
             }
             json
         });
+        let ragged = self
+            .ragged
+            .iter()
+            .map(|r| serde_json::json!({"source": r.source, "unit": r.unit, "found": r.most.found, "expected": r.most.expected, "rows": r.rows, "of": r.of}));
         serde_json::json!({
+            "ragged": ragged.collect::<Vec<_>>(),
             "rows": {"read": self.rows_read, "rejected": self.rows_rejected, "passedOver": self.rows_passed_over, "withAddedFields": self.rows_with_added_fields},
             "rules": rules.collect::<Vec<_>>(),
             "verdicts": verdicts.collect::<Vec<_>>(),
@@ -114,6 +182,11 @@ fn shown(text: &str) -> String {
     text.chars().map(|c| if crate::plan::is_deceptive(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-fn share(rows: u64, all: u64) -> f64 {
-    if all == 0 { 0.0 } else { rows as f64 * 100.0 / all as f64 }
+/// From 0 to 1; 0 of nothing.
+pub(crate) fn fraction(rows: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { rows as f64 / all as f64 }
+}
+
+fn percent(rows: u64, all: u64) -> f64 {
+    fraction(rows, all) * 100.0
 }

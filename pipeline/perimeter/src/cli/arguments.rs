@@ -262,15 +262,19 @@ pub(super) struct Reveal {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Quarantine {
-    /// List the records of a sealed file: where each stood and which rules it broke
+    /// List rejected records, one JSON line each: where each stood and which rules it broke
     Show {
         /// The job file: names the key that opens it
         job: PathBuf,
-        /// A .sealed file of the quarantine: a path or an s3:// uri
-        file: String,
-        /// Show the records themselves too: raw personal data
+        /// Files of the quarantine, or folders of them: paths or s3:// uris
+        #[arg(required = true)]
+        files: Vec<String>,
+        /// Show the records themselves too, as `raw`, or `rawBase64` where they are no UTF-8: raw personal data
         #[arg(long)]
         raw: bool,
+        /// Write the records alone, byte for byte as their file has them, each with its line end: raw personal data
+        #[arg(long, conflicts_with = "raw")]
+        bytes: bool,
     },
 }
 

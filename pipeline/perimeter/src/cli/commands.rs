@@ -1,6 +1,7 @@
 //! What each command does with the library, and what it shows of the result.
 use super::arguments::{Cli, Command, FileKind, Global, MacieJobs, Quarantine, Schema};
 use super::progress::Drawn;
+use super::quarantine::{self, Shown};
 use super::{keys, reveal};
 use crate::engine::tally::Tally;
 use crate::error::Error;
@@ -46,7 +47,16 @@ pub(super) fn execute(cli: Cli, runtime: &Runtime) -> Done {
             Command::Verify { manifest } => verify(&global, manifest).await,
             Command::Keys(command) => keys::execute(&global, command).await,
             Command::Reveal(asked) => reveal::execute(&global, asked).await,
-            Command::Quarantine(Quarantine::Show { job, file, raw }) => show_quarantine(&global, &job, &file, raw).await,
+            Command::Quarantine(Quarantine::Show { job, files, raw, bytes }) => {
+                let shown = if bytes {
+                    Shown::Bytes
+                } else if raw {
+                    Shown::Raw
+                } else {
+                    Shown::Places
+                };
+                quarantine::show(&global, &job, &files, shown).await
+            }
             Command::Schema(Schema::Json { kind }) => schema(kind),
             Command::Schema(Schema::Infer(asked)) => super::schema::infer(&global, asked).await,
             Command::Schema(Schema::Diff { old, new }) => super::schema::diff(&global, &old, &new),
@@ -90,6 +100,13 @@ async fn run(global: &Global, job: &Path, macie: &MacieJobs) -> Done {
     drop(drawn);
     let sealed = sealed?;
     let manifest = sealed.manifest();
+    let records = manifest.shards.iter().map(|shard| shard.records).sum::<u64>();
+    if records == 0 {
+        say(&format!(
+            "warning: the dataset has no record: {} rows were read, {} rejected, and the job kept none\n",
+            manifest.rows.read, manifest.rows.rejected
+        ));
+    }
     if global.json {
         return result_json(
             &json!({"manifest": sealed.manifest_uri().0, "run": manifest.run.id, "rows": manifest.rows, "rejections": manifest.rejections, "shards": manifest.shards.len()}),
@@ -101,7 +118,7 @@ async fn run(global: &Global, job: &Path, macie: &MacieJobs) -> Done {
         manifest.rows.rejected,
         manifest.rows.read - manifest.rows.rejected,
         manifest.rows.written,
-        manifest.shards.iter().map(|shard| shard.records).sum::<u64>(),
+        records,
         manifest.shards.len(),
         if manifest.development { " (development: not for replication)" } else { "" },
     ));
@@ -146,15 +163,10 @@ async fn check(global: &Global, job: &Path, quarantine: bool) -> Done {
 
 /// The report of *check*, with its sources, what the policy allows and, as before, the counts by rule alone.
 fn check_json(plan: &Plan, tally: &Tally) -> serde_json::Value {
-    let sources: Vec<_> = plan
-        .contract
-        .job
-        .sources
-        .iter()
-        .zip(&tally.file_rows)
-        .zip(&plan.inputs)
-        .map(|((source, rows), input)| json!({"name": source.name, "rows": rows.iter().sum::<u64>(), "files": input.files.len()}))
-        .collect();
+    let sources = tally.by_source(plan).zip(&plan.inputs).map(|(rows, input)| {
+        json!({"name": rows.source, "rows": rows.read, "rejected": rows.rejected, "rejectedFraction": rows.rejected_fraction(), "files": input.files.len()})
+    });
+    let sources: Vec<_> = sources.collect();
     let mut report = tally.report(plan).json();
     report["sources"] = sources.into();
     report["rejectedFraction"] = tally.rejected_fraction().into();
@@ -185,28 +197,6 @@ async fn verify(global: &Global, manifest: String) -> Done {
         result(&format!("{report}\n"))?
     }
     Ok(report.into_result()?)
-}
-
-/// One JSON line per rejected record: where it stood and what it broke; its bytes only when they are asked for.
-async fn show_quarantine(global: &Global, job: &Path, file: &str, raw: bool) -> Done {
-    let services = Services::new(global.limits());
-    let contract = perimeter_contract::load(job, &global.parameters()).map_err(Error::from)?;
-    let name = contract.job.quarantine.key.clone();
-    let root = crate::keys::open_one(&name, &contract.job, &services.stores).await?;
-    let place = uri(file)?;
-    let lines = blocking(move || {
-        let mut lines = String::new();
-        for record in crate::quarantine::open(&services.stores, &root, &place)? {
-            let record = record?;
-            let mut line = json!({"file": record.file, "record": record.record, "codes": record.codes});
-            if raw {
-                line["raw"] = record.raw_bytes().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).into();
-            }
-            lines.push_str(&format!("{line}\n"));
-        }
-        Ok(lines)
-    });
-    result(&lines.await?)
 }
 
 fn schema(kind: FileKind) -> Done {

@@ -417,20 +417,25 @@ impl Checked {
         for (index, source) in self.sources.iter().enumerate() {
             let mut file_rows = vec![0; source.files.len()];
             let name = source.source.name.as_str();
+            let mut lengths = BTreeMap::new();
             for (unit, counted) in source.units.iter().zip(source.counted()?) {
                 if let Some(rows) = file_rows.get_mut(unit.file) {
                     *rows += counted.rows_read;
                 }
                 tally.rows_read += counted.rows_read;
-                tally.rows_rejected += counted.rows_rejected;
+                tally.reject(index, counted.rows_rejected);
                 tally.rows_passed_over += counted.rows_passed_over;
                 tally.rows_with_added_fields += counted.rows_with_added_fields;
+                for (ragged, rows) in counted.ragged {
+                    *lengths.entry(ragged).or_default() += rows;
+                }
                 for (rule, rows) in counted.rejections {
                     let code = rule.strip_prefix(name).and_then(|rest| rest.strip_prefix('.')).unwrap_or(&rule);
                     tally.count(name, (index, unit.file), code, rows, counted.first.get(&rule).map_or(&[], Vec::as_slice));
                 }
             }
             tally.file_rows.push(file_rows);
+            tally.source_ragged.push(lengths);
         }
         Ok(tally)
     }

@@ -12,6 +12,7 @@
 //! The tokenizer is our own: `csv-core` unquotes on the way and does not say what was quoted.
 use super::encoding::Table;
 use super::text::{Beyond, Blocks, Step, Text, Tokenizer};
+use crate::check::report::Ragged;
 use crate::check::{Cell, Typing};
 use crate::error::Result;
 use perimeter_contract::job::CsvOptions;
@@ -71,6 +72,8 @@ pub(super) struct Csv {
     fields: Vec<Field>,
     /// UTF-8, whatever the file is.
     unescaped: Vec<u8>,
+    /// Cells of the last record that was ragged.
+    ragged: usize,
 }
 
 impl Csv {
@@ -87,6 +90,7 @@ impl Csv {
             columns: Vec::new(),
             fields: Vec::new(),
             unescaped: Vec::new(),
+            ragged: 0,
         }
     }
 
@@ -213,6 +217,7 @@ impl Tokenizer for Csv {
         if let Step::Record { end, raw_end } = step
             && self.width.is_some_and(|width| width != self.fields.len() - fields)
         {
+            self.ragged = self.fields.len() - fields;
             step = Step::Bad { end, raw_end, code: "ragged" };
         }
         if !matches!(step, Step::Record { .. }) {
@@ -220,6 +225,10 @@ impl Tokenizer for Csv {
             self.unescaped.truncate(unescaped);
         }
         step
+    }
+
+    fn ragged(&self) -> Option<Ragged> {
+        self.width.map(|width| Ragged { found: self.ragged as u64, expected: width as u64 })
     }
 
     fn retain(&mut self, keep: &[bool]) {

@@ -1,7 +1,7 @@
 //! The common end of all readers: rules over a batch, counts, good rows out, bad records out.
 use super::partitions::{Partitions, disagreeing};
 use super::{Accept, Ingest, InputFile, Rejected, UnitRules, UnitTally};
-use crate::check::report::POSITIONS;
+use crate::check::report::{POSITIONS, Ragged};
 use crate::check::sets::{Clean, Observed};
 use crate::check::{Broken, Checker, Typed, arrow_schema, expression};
 use crate::error::{Culprit, Failure, Result};
@@ -18,6 +18,8 @@ pub(super) struct BadRecord {
     pub(super) number: u64,
     pub(super) codes: Vec<&'static str>,
     pub(super) raw: Vec<u8>,
+    /// What it had instead, where it is `ragged`.
+    pub(super) ragged: Option<Ragged>,
 }
 
 /// Takes typed columns as the reader of a format made them, adds those that stand in the path, and checks all of them.
@@ -55,8 +57,12 @@ pub(super) struct Emit<'a> {
     /// Record numbers, by code.
     first: Vec<Vec<u64>>,
     first_by_record_code: BTreeMap<&'static str, Vec<u64>>,
+    ragged: BTreeMap<Ragged, u64>,
     broken: Vec<Broken>,
 }
+
+/// So many different lengths of ragged records are counted.
+const RAGGED: usize = 64;
 
 impl<'a> Emit<'a> {
     /// Without rules about rows and sets.
@@ -108,6 +114,7 @@ impl<'a> Emit<'a> {
             rows_rejected: 0,
             by_record_code: BTreeMap::new(),
             first_by_record_code: BTreeMap::new(),
+            ragged: BTreeMap::new(),
             broken: Vec::new(),
         })
     }
@@ -272,6 +279,11 @@ impl<'a> Emit<'a> {
                 first.push(record.number);
             }
         }
+        if let Some(ragged) = record.ragged
+            && (self.ragged.len() < RAGGED || self.ragged.contains_key(&ragged))
+        {
+            *self.ragged.entry(ragged).or_default() += 1;
+        }
         self.rows_rejected += 1;
         self.accept.rejected(&Rejected { file: &self.file.uri, record_number: record.number, codes: &record.codes, raw: Cow::Borrowed(&record.raw) })
     }
@@ -322,6 +334,7 @@ impl<'a> Emit<'a> {
             bytes_read: self.bytes_read,
             rows_passed_over: self.rows_passed_over,
             rows_with_added_fields: self.rows_with_added_fields,
+            ragged: self.ragged.into_iter().collect(),
         }
     }
 }

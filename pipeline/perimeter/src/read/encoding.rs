@@ -103,7 +103,7 @@ impl Decoding {
 
     /// The code of a record that is not.
     pub(super) fn code(self) -> &'static str {
-        if let Self::Utf8 = self { "invalid-utf8" } else { "invalid-encoding" }
+        "invalid-encoding"
     }
 
     /// A record as it stands in the file.

@@ -15,6 +15,7 @@
 use super::csv::find;
 use super::encoding::Decoding;
 use super::text::{Beyond, Fault, Skipped, Step, Text, Tokenizer};
+use crate::check::report::Ragged;
 use crate::check::{Cell, Typing};
 use perimeter_contract::job::{FixedField, FixedWidthOptions, RecordTypes, Trim};
 
@@ -39,6 +40,8 @@ pub(super) struct FixedWidth {
     bounds: Vec<(u32, u32)>,
     /// Where the characters of a record are, and its end.
     places: Vec<usize>,
+    /// Characters of the last record that was ragged.
+    ragged: usize,
 }
 
 enum Kind {
@@ -59,6 +62,7 @@ impl FixedWidth {
             rows: Vec::new(),
             bounds: Vec::new(),
             places: Vec::new(),
+            ragged: 0,
         }
     }
 
@@ -88,7 +92,11 @@ impl FixedWidth {
                 Err(_) => return Step::Bad { end, raw_end, code: self.decoding.code() },
             }
         };
-        if length != self.length { Step::Bad { end, raw_end, code: "ragged" } } else { self.record(bytes, start, raw_end, end) }
+        if length != self.length {
+            self.ragged = length;
+            return Step::Bad { end, raw_end, code: "ragged" };
+        }
+        self.record(bytes, start, raw_end, end)
     }
 
     /// A record without one.
@@ -116,7 +124,11 @@ impl FixedWidth {
         let end = bytes.len();
         match beyond {
             Beyond::End if rest.iter().all(|b| matches!(b, b'\r' | b'\n' | &SUB)) => Step::Blank { end },
-            Beyond::End => Step::Bad { end, raw_end: end, code: "ragged" },
+            Beyond::End => {
+                let characters = |text: &str| text.chars().count();
+                self.ragged = if self.is_even(rest) { rest.len() } else { std::str::from_utf8(rest).map_or(rest.len(), characters) };
+                Step::Bad { end, raw_end: end, code: "ragged" }
+            }
             _ => Step::Incomplete,
         }
     }
@@ -175,6 +187,10 @@ impl Tokenizer for FixedWidth {
 
     fn skip(&mut self, bytes: &[u8]) -> Skipped {
         find(bytes, 0, b'\n').map_or(Skipped::Further, |raw_end| Skipped::End { raw_end, end: raw_end + 1 })
+    }
+
+    fn ragged(&self) -> Option<Ragged> {
+        Some(Ragged { found: self.ragged as u64, expected: self.length as u64 })
     }
 
     fn retain(&mut self, keep: &[bool]) {

@@ -3,6 +3,7 @@ mod arrow;
 mod avro;
 mod bad_files;
 mod bug_reports;
+mod codes;
 mod columnar_suites;
 mod conformance;
 mod csv;
@@ -64,6 +65,8 @@ impl Accept for Out {
     }
 
     fn rejected(&mut self, record: &Rejected<'_>) -> Result<()> {
+        let known = |code: &&str| code.contains('.') || RECORD_CODES.contains(code);
+        assert!(record.codes.iter().all(known), "{:?}: in RECORD_CODES and docs/ingest.md", record.codes);
         self.rejected.push((record.record_number, record.codes.iter().map(|c| (*c).to_owned()).collect(), record.raw.to_vec()));
         Ok(())
     }

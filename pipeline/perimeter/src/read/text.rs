@@ -5,6 +5,7 @@
 use super::decompress::{self, Opened};
 use super::emit::BadRecord;
 use super::encoding::Decoding;
+use crate::check::report::Ragged;
 use crate::check::{Typed, Typing};
 use crate::error::{Culprit, Failure, Result};
 use crate::store::InputFile;
@@ -110,6 +111,10 @@ pub(super) trait Tokenizer {
     }
     /// Whether the input may end here.
     fn end(&self) -> Option<Fault> {
+        None
+    }
+    /// Of the last record that was `ragged`.
+    fn ragged(&self) -> Option<Ragged> {
         None
     }
     /// Forgets the records kept for which `keep` says no; those beyond its end go too.
@@ -347,7 +352,8 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
         }
         let raw = decoding.raw(kept).into_owned();
         bytes.fill(b' ');
-        BadRecord { number: self.number, codes, raw }
+        let ragged = self.tokenizer.ragged().filter(|_| code == "ragged");
+        BadRecord { number: self.number, codes, raw, ragged }
     }
 
     fn type_lines(&mut self, lines: &mut Vec<Line>, typed: usize, columns: &mut [Option<Typing>], bad: &mut Vec<BadRecord>) -> Result<()> {

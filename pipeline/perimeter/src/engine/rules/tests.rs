@@ -521,7 +521,8 @@ async fn check_can_put_rejected_rows_into_quarantine() {
         let found = tokio::task::spawn_blocking(move || {
             for file in files {
                 let uri = perimeter_contract::job::Uri(file.to_str().unwrap().to_owned());
-                for record in crate::quarantine::open(&services.stores, &root, &uri).unwrap() {
+                let sealed = crate::quarantine::list(&services.stores, &[uri]).unwrap();
+                for record in crate::quarantine::open(&services.stores, &root, &sealed[0]).unwrap() {
                     let record = record.unwrap();
                     records += 1;
                     assert!(!record.raw.is_empty());
@@ -595,9 +596,14 @@ async fn columns_that_only_rules_look_at_are_read() {
     let world = World::new(vec![parquet(rules)]);
     let (plan, tally) = world.check().await;
     let expected = BTreeMap::from([("t.id.unique".into(), 2), ("t.n.unique".into(), 2), ("t.no-seven".into(), 2)]);
-    assert_eq!((tally.rejections, tally.rows_rejected), (expected.clone(), 4));
-    let sealed = run::run(&plan, &Services::new(Limits::default())).await.unwrap_or_else(|error| panic!("{error:?}"));
-    assert_eq!((sealed.manifest().rejections.clone(), sealed.manifest().rows.written), (expected, 0));
+    assert_eq!((tally.rejections, tally.rows_rejected), (expected, 4));
+    // A run reads them too: no row is left, and so nothing is published.
+    match run::run(&plan, &Services::new(Limits::default())).await {
+        Err(Error::Failed(failure)) => {
+            assert_eq!((failure.code, failure.message.as_str()), ("no-records", "there is no record to publish: all 4 rows of source `t` were rejected"))
+        }
+        other => panic!("{other:?}"),
+    }
 
     let world = World::new(vec![parquet(vec![
         expression("seven", "n = 7"),
@@ -630,4 +636,57 @@ async fn a_thousand_rules_over_five_hundred_columns() {
     assert_eq!((tally.rows_read, tally.verdicts.len()), (300, 50));
     assert!(tally.verdicts.iter().all(|verdict| verdict.holds));
     assert_eq!(tally.rejections.get("wide.e0"), None, "7 * row % 1000 is 999 in no row of these");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_gate_holds_for_every_source_by_itself() {
+    let refused = |plan: &Plan, tally: &Tally| match run::gate(plan, tally) {
+        Err(Error::Failed(failure)) => (failure.code, failure.message),
+        other => panic!("{other:?}"),
+    };
+    let large: String = (0..300).map(|n| format!("{n}\n")).collect();
+    // Of 303 rows 3 are rejected, which is little; of `small`, all: by its type, by a rule about its row, and two by a reference.
+    let small = table("small", vec![int("a")], vec![expression("positive", "a > 0"), refers("a.references", &[0], "large", &["n"])], "x\n-1\n999\n");
+    let (mut plan, tally) = World::new(vec![table("large", vec![int("n")], vec![], &large), small]).check().await;
+    plan.contract.policy.gates.max_rejected_fraction = 0.5;
+    let by_source: Vec<_> = tally.by_source(&plan).map(|rows| (rows.source.clone(), rows.read, rows.rejected, rows.rejected_fraction())).collect();
+    assert_eq!(by_source, [("large".to_owned(), 300, 0, 0.0), ("small".to_owned(), 3, 3, 1.0)]);
+    assert!(tally.rejected_fraction() < 0.01);
+    let (code, message) = refused(&plan, &tally);
+    assert_eq!(code, "too-many-rejected");
+    assert_eq!(
+        message,
+        "source `small`: 3 of 3 rows were rejected, a share of 1.0000, more than the policy's maxRejectedFraction 0.5: small.a.references (2), small.a.type (1), small.positive (1)"
+    );
+    let report = tally.report(&plan);
+    let shares: Vec<_> = report.rules.iter().map(|rule| (rule.rows, rule.of)).collect();
+    assert_eq!(shares, [(2, 3), (1, 3), (1, 3)], "a rule's share is of its source");
+    assert!(report.text().contains("rejected of small"), "{}", report.text());
+
+    plan.contract.policy.gates.max_rejected_fraction = 1.0;
+    run::gate(&plan, &tally).unwrap();
+    // At the limit is not above it.
+    let (mut plan, tally) = World::new(vec![table("t", vec![int("n")], vec![], "1\n2\nx\n4\n")]).check().await;
+    for (allowed, passes) in [(0.25, true), (0.249, false)] {
+        plan.contract.policy.gates.max_rejected_fraction = allowed;
+        assert_eq!(run::gate(&plan, &tally).is_ok(), passes, "{allowed}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ragged_records_say_what_they_have_and_what_they_should() {
+    let mut wide = table("t", vec![text("a"), text("b")], vec![], "");
+    wide.files = vec![b"a,b\n1,2,3\n1,2,3\n1\n4,5,6\n".to_vec()];
+    let (mut plan, tally) = World::new(vec![wide]).check().await;
+    let report = tally.report(&plan);
+    let line = "3 of 4 ragged records of source `t` have 3 cells: the header, or without one the contract, has 2";
+    assert!(report.text().contains(line), "{}", report.text());
+    assert_eq!(report.json()["ragged"][0], serde_json::json!({"source": "t", "unit": "cells", "found": 3, "expected": 2, "rows": 3, "of": 4}));
+    plan.contract.policy.gates.max_rejected_fraction = 0.0;
+    match run::gate(&plan, &tally) {
+        Err(Error::Failed(failure)) => assert!(failure.help.as_deref().unwrap_or_default().contains(line), "{:?}", failure.help),
+        other => panic!("{other:?}"),
+    }
+    let (plan, tally) = World::new(vec![table("t", vec![text("a"), text("b")], vec![], "1,2\n")]).check().await;
+    assert_eq!(tally.report(&plan).ragged, []);
 }

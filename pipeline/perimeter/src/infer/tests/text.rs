@@ -240,7 +240,7 @@ fn a_record_that_is_no_utf8_costs_one_record() {
     let path = bench.write("in.csv", ["nome;n\n".as_bytes(), "São;1\n".repeat(20).as_bytes(), b"S\xe3o;2\n"].concat());
     let proposal = bench.infer(&path).unwrap();
     assert_eq!((columns(&proposal).join(", ").as_str(), proposal.rows), ("nome: string!, n: bigint!", 21));
-    assert_eq!(proposal.unreadable, BTreeMap::from([("invalid-utf8".to_owned(), 1)]));
+    assert_eq!(proposal.unreadable, BTreeMap::from([("invalid-encoding".to_owned(), 1)]));
     assert_eq!(bench.check(&proposal).rows_rejected, 1);
 }
 

@@ -61,7 +61,7 @@ fn a_bad_record_costs_itself() {
     let out = bench.csv(&["a", "b"], b"a,b\n1,2\n3\n4,5,6\n\xff,7\n8,\"9\n10,11\n12,\"x\"y\n13,\"\xe9\"\"\"\n14,\"a\nb\"\n15,16".as_slice());
     assert_eq!(out.cells(), [["1", "2"], ["10", "11"], ["14", "a\nb"], ["15", "16"]]);
     let codes: Vec<_> = out.codes().into_iter().map(|(n, c)| format!("{n} {c}")).collect();
-    assert_eq!(codes, ["2 ragged", "3 ragged", "4 invalid-utf8", "5 torn-quote", "7 torn-quote", "8 invalid-utf8"]);
+    assert_eq!(codes, ["2 ragged", "3 ragged", "4 invalid-encoding", "5 torn-quote", "7 torn-quote", "8 invalid-encoding"]);
     let raws: Vec<_> = out.rejected.iter().map(|(_, _, raw)| raw.as_slice()).collect();
     let want: [&[u8]; 6] = [b"3", b"4,5,6", b"\xff,7", b"8,\"9", b"12,\"x\"y", b"13,\"\xe9\"\"\""];
     assert_eq!(raws, want);
@@ -230,7 +230,7 @@ fn comments_are_no_records_where_a_record_could_start() {
     assert!(out.rejected.is_empty());
     // Their bytes need not be text, and record numbers do not count them.
     let out = read_as(&["a", "b"], options(), b"a,b\n#\xff\n1,2\n#\xfe\n3\n\xff,1\n#\xff\n4,5\n".as_slice());
-    assert_eq!((out.cells(), out.codes()), (vec![vec!["1", "2"], vec!["4", "5"]], vec![(2, "ragged".into()), (3, "invalid-utf8".into())]));
+    assert_eq!((out.cells(), out.codes()), (vec![vec!["1", "2"], vec!["4", "5"]], vec![(2, "ragged".into()), (3, "invalid-encoding".into())]));
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn records_have_their_length_or_cost_themselves() {
         read(o.clone(), texts(2), b"ab123\nab12\n\nab1234\r\n\r\ncd456\r\n\xc3\xa9f789\n\xff\xfe123\ngh\xff12\n\x1a\nij12\r\n\x1a".as_slice()).unwrap();
     assert_eq!(out.cells(), [["ab", "123"], ["cd", "456"], ["éf", "789"]]);
     let codes: Vec<_> = out.codes().into_iter().map(|(n, c)| format!("{n} {c}")).collect();
-    assert_eq!(codes, ["2 ragged", "3 ragged", "6 invalid-utf8", "7 invalid-utf8", "8 ragged", "9 ragged"]);
+    assert_eq!(codes, ["2 ragged", "3 ragged", "6 invalid-encoding", "7 invalid-encoding", "8 ragged", "9 ragged"]);
     assert_eq!(tally.rows_read, 9);
     assert_eq!(out.rejected[1].2, b"ab1234");
     // The length is characters: the same text in another encoding.

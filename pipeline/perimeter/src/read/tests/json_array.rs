@@ -43,7 +43,7 @@ fn a_bad_element_costs_itself_where_its_end_is_known() {
     assert_eq!(tally.rows_read, 18);
     assert_eq!(out.rejected[1].2, b"{\"a\":\"x\",}");
     assert_eq!(out.rejected[4].2, b"\"s,]\"");
-    assert_eq!(read(&["a"], b"[{\"a\":\"\xff\"},{\"a\":\"2\"}]".as_slice()).unwrap().0.codes(), [(1, "invalid-utf8".into())]);
+    assert_eq!(read(&["a"], b"[{\"a\":\"\xff\"},{\"a\":\"2\"}]".as_slice()).unwrap().0.codes(), [(1, "invalid-encoding".into())]);
 }
 
 #[test]

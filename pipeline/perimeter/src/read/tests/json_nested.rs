@@ -148,7 +148,7 @@ fn objects_that_must_be_there() {
     let mut source = json_source(&bench.write("in.json", bytes), columns());
     source.schema.required_objects = required();
     let codes = bench.read(&source).unwrap().0.codes();
-    assert_eq!(codes[0], (1, "invalid-utf8".into()));
+    assert_eq!(codes[0], (1, "invalid-encoding".into()));
     assert!(codes.len() == 2 && codes[1].0 == 2, "{codes:?}");
 }
 

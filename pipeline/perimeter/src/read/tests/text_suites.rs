@@ -423,9 +423,9 @@ const TRANSFORMED: &[(&str, &str)] = &[
     ("string_1_escaped", "invalid-json"),
     ("string_2_escaped", "invalid-json"),
     ("string_3_escaped", "invalid-json"),
-    ("string_1_invalid", "invalid-utf8"),
-    ("string_2_invalid", "invalid-utf8"),
-    ("string_3_invalid", "invalid-utf8"),
+    ("string_1_invalid", "invalid-encoding"),
+    ("string_2_invalid", "invalid-encoding"),
+    ("string_3_invalid", "invalid-encoding"),
     ("string_with_escaped_NULL", "[A\0B]"),
 ];
 
