@@ -283,7 +283,7 @@ fn of_calendar(leaf: &Leaf) -> Option<Proposed> {
                 proposed.options.push(("timezone", "true".to_owned()));
                 if with < meant {
                     proposed.options.push(("defaultTimezone", "UTC".to_owned()));
-                    proposed = proposed.decide(format!("the zone of the {} values without an offset", meant - with));
+                    proposed = proposed.decide(format!("the zone of the {} without an offset", counted(meant - with, "value")));
                 }
             }
         }

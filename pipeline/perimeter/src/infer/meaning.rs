@@ -14,7 +14,7 @@ pub(super) struct Meaning {
 /// `number`: the column counts or measures; `calendar`: it is a date or timestamp.
 pub(super) fn meaning(verdict: &ColumnVerdict, number: bool, calendar: bool) -> Meaning {
     let mut meaning = Meaning::default();
-    let of = |share: f64| format!("{} of {}", percent(share), counted(verdict.looked_at, "distinct value"));
+    let of = |share: f64| format!("{} of {}", percent(share), counted(verdict.looked_at as u64, "distinct value"));
     let mut likely = verdict.agreements.iter().filter(|a| a.confidence >= Likelihood::Possible && !(number && is_weak(a.info_type) && !a.announced));
     if let Some(first) = likely.next() {
         let name = first.info_type.semantic_type();
@@ -33,7 +33,7 @@ pub(super) fn meaning(verdict: &ColumnVerdict, number: bool, calendar: bool) -> 
     } else if !number {
         meaning.semantic_type = verdict.semantic_type().filter(|name| calendar || *name == "FREE_TEXT");
         if let Some(name) = meaning.semantic_type {
-            meaning.remarks.push(format!("{name}: by the look of {}", counted(verdict.looked_at, "distinct value")));
+            meaning.remarks.push(format!("{name}: by the look of {}", counted(verdict.looked_at as u64, "distinct value")));
         }
     }
     if let Some(lost) = verdict.lost_leading_zeros {
@@ -47,7 +47,7 @@ pub(super) fn meaning(verdict: &ColumnVerdict, number: bool, calendar: bool) -> 
 }
 
 /// Whether so many values can hardly all be of a type by chance.
-fn is_enough(agreement: &Agreement, values: u64) -> bool {
+fn is_enough(agreement: &Agreement, values: usize) -> bool {
     let exponent = i32::try_from(values).unwrap_or(i32::MAX);
     let odds = agreement.info_type.chance().powi(exponent) * if agreement.announced { 0.1 } else { 1.0 };
     values >= 5 || odds <= 0.002
