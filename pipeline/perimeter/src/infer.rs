@@ -20,6 +20,7 @@ mod leaf;
 mod meaning;
 mod number;
 mod profile;
+mod refuse;
 mod sniff;
 mod source;
 mod write;
@@ -38,6 +39,7 @@ use perimeter_contract::job::{CsvOptions, Drift, Encoding, Format, JsonOptions, 
 use perimeter_contract::schema::Schema;
 use perimeter_detect::{Detector, DetectorOptions, Findings};
 use profile::Lens;
+use refuse::{fixed, mistake, one_object, usable_names};
 use source::{encoding_name, label, place, source_line, stem, with_reading};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -118,11 +120,10 @@ pub fn propose(stores: &Stores, request: &Request) -> Result<Proposal> {
         FormatName::Json => {
             let array = head.iter().find(|b| !b.is_ascii_whitespace() && !matches!(b, 0xef | 0xbb | 0xbf | 0xff | 0xfe | 0)) == Some(&b'[');
             let format = Format::Json(JsonOptions { array, text });
-            let seen = draft.json(&format, &mut lens)?;
-            if seen.leaves.is_empty() && !array && sniff::is_one_object(&head, encoding) {
+            if !array && sniff::is_one_object(&head, encoding) {
                 return Err(one_object(&first.label).into());
             }
-            (seen, format, Vec::new())
+            (draft.json(&format, &mut lens)?, format, Vec::new())
         }
         other => {
             let format = match other {
@@ -447,38 +448,6 @@ impl Draft<'_> {
     fn source_line(&self, seen: &Seen, format: &Format) -> String {
         format!("{}: {}", stem(self.name), source_line(&place(self.files), self.name, format, !seen.unread.is_empty()))
     }
-}
-
-/// A name that a contract can have, once.
-fn usable_names(names: &[String], label: &str) -> Result<()> {
-    for (at, name) in names.iter().enumerate() {
-        if name.trim().is_empty() || name.chars().any(char::is_control) {
-            let message = format!("{label}: column {} of the header has no name", at + 1);
-            return Err(mistake("unnamed-column", &message, "Name it in the file: a contract goes by names. --header no takes the first line for data").into());
-        }
-        if let Some(before) = names.iter().take(at).position(|other| other == name) {
-            let message = format!("{label}: columns {} and {} of the header have one name", before + 1, at + 1);
-            return Err(mistake("duplicate-column", &message, "Rename one of them in the file. --header no takes the first line for data").into());
-        }
-    }
-    Ok(())
-}
-
-/// Fixed width cannot be proposed: nothing in the file says where its fields are.
-fn fixed(label: &str, lines: &str) -> Failure {
-    let message = format!("{label} looks like fixed width: {lines}, and no delimiter cuts the records into cells");
-    let help = "Write the contract by hand, and in the job `format: fixedWidth` with `recordLength`, `fields` and, for several kinds of record, `recordTypes` \
-                (docs/ingest.md, Formats). If it is delimited text after all: --format csv";
-    mistake("fixed-width", &message, help)
-}
-
-fn one_object(label: &str) -> Failure {
-    let message = format!("{label} is one JSON object over several lines; a record is an object on a line of its own, or an element of one array");
-    mistake("json-layout", &message, "Write one object a line (`jq -c .`), or the array of records by itself (`jq '.records'`)")
-}
-
-fn mistake(code: &'static str, message: &str, help: &str) -> Failure {
-    Failure::new(Culprit::File, code, message).help(help)
 }
 
 /// The contract as a job would load it.

@@ -19,7 +19,7 @@ pub(super) fn meaning(verdict: &ColumnVerdict, number: bool, calendar: bool) -> 
     if let Some(first) = likely.next() {
         let name = first.info_type.semantic_type();
         if first.confidence >= Likelihood::Likely && !is_enough(first, verdict.looked_at) {
-            meaning.remarks.push(format!("decide: perhaps {name}: {}, which are too few to tell", of(first.share)));
+            meaning.remarks.push(format!("decide: perhaps {name}: {}, too few to tell", of(first.share)));
         } else if first.confidence >= Likelihood::Likely {
             meaning.semantic_type = Some(name);
             let named = if first.announced { ", and the name says so" } else { "" };
