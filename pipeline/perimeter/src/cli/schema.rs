@@ -28,7 +28,7 @@ pub(super) async fn infer(global: &Global, asked: Infer) -> Done {
             &json!({"contract": proposal.yaml, "source": proposal.source_line, "rows": proposal.rows, "rejected": proposal.rejected, "unreadable": proposal.unreadable}),
         );
     }
-    say(&format!("looked at {} records; {} of them rejected with this contract\n", proposal.rows, proposal.rejected));
+    say(&format!("records looked at: {}; rejected with this contract: {}\n", proposal.rows, proposal.rejected));
     result(&proposal.yaml)
 }
 

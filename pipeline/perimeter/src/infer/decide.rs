@@ -170,9 +170,9 @@ fn of_text(leaf: &Leaf, reading: &Reading) -> Proposed {
         let proposed = Proposed::of("string", None);
         let calendar = (0..PATTERNS.len()).any(|pattern| profile.fits(pattern));
         let looks = profile.meant() > 0 && (profile.numbers.styles.iter().any(Option::is_some) || calendar);
-        let empty = if profile.quoted() == profile.markers[0] { "empty texts" } else { "texts in quotes, which are never null," };
+        let empty = if profile.quoted() == profile.markers[0] { "empty text" } else { "quoted text" };
         return if looks && profile.quoted() > 0 {
-            proposed.decide(format!("all but {} {empty} look like another type", grouped(profile.quoted())))
+            proposed.decide(format!("all but {}, which no marker makes null, look like another type", counted(profile.quoted(), empty)))
         } else {
             proposed
         };

@@ -27,7 +27,8 @@ pub(super) fn recognized(text: &str, whole: bool, layout: &Layout) -> Option<Str
     let length = |line: &str| line.chars().count();
     if lines.len() == 1 {
         // One record, or all of them without line ends between.
-        return (length(first) >= 5 * LEAST && layout.width == 1 && is_padded(first)).then(|| format!("one line of {} characters", length(first)));
+        return (length(first) >= 5 * LEAST && (layout.width == 1 || layout.delimiter == b' ') && is_padded(first))
+            .then(|| format!("one line of {} characters", length(first)));
     }
     let mut lengths = BTreeMap::<usize, usize>::new();
     lines.iter().for_each(|line| *lengths.entry(length(line)).or_default() += 1);

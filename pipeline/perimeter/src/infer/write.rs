@@ -92,7 +92,11 @@ fn value(text: &mut String, line: &Line<'_>, indent: usize, item: bool) {
     }
     if proposed.logical == "string" && profile.longest > 0 {
         let (shortest, longest) = (profile.shortest.min(profile.longest), profile.longest);
-        let _ = if shortest == longest { write!(counts, ", {longest} characters each") } else { write!(counts, ", {shortest} to {longest} characters") };
+        let _ = if shortest == longest {
+            write!(counts, ", {} each", counted(longest as u64, "character"))
+        } else {
+            write!(counts, ", {shortest} to {longest} characters")
+        };
     }
     let _ = writeln!(text, "{:indent$}# {counts}", "");
     if leaf.in_path {

@@ -309,7 +309,7 @@ fn markers_of_nulls_are_none_in_quotes() {
     let proposal = bench.accepted("in.csv", "k;day\na;2026-01-02\nb;\"NULL\"\nc;2026-01-03\n");
     assert_eq!(columns(&proposal), ["k: string!", "day: string!"]);
     assert!(!proposal.source_line.contains("nullMarkers"), "{}", proposal.source_line);
-    assert!(proposal.yaml.contains("# decide: all but 1 texts in quotes, which are never null, look like another type"), "{}", proposal.yaml);
+    assert!(proposal.yaml.contains("# decide: all but 1 quoted text, which no marker makes null, look like another type"), "{}", proposal.yaml);
     assert!(proposal.yaml.contains("# 3 values, none null, 3 distinct"), "{}", proposal.yaml);
     let proposal = bench.accepted("in.csv", "k;day;n\na;2026-01-02;\"NULL\"\nb;NULL;1\nc;2026-01-03;NULL\n");
     assert_eq!(columns(&proposal), ["k: string!", "day: date iso", "n: string"]);
