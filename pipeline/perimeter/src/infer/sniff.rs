@@ -45,8 +45,8 @@ pub(super) fn is_one_object(head: &[u8], encoding: Encoding) -> bool {
     let Some(line) = text.lines().find(|line| !line.trim().is_empty()) else { return false };
     let unfinished = serde_json::from_str::<serde::de::IgnoredAny>(line).is_err_and(|error| error.is_eof());
     let rest = serde_json::Deserializer::from_str(&text).into_iter::<serde::de::IgnoredAny>().next();
-    // The head may be cut off inside it.
-    let whole = rest.is_some_and(|value| value.map_or_else(|error| error.is_eof(), |_| true));
+    let cut_off = head.len() as u64 >= HEAD_BYTES;
+    let whole = rest.is_some_and(|value| value.map_or_else(|error| cut_off && error.is_eof(), |_| true));
     line.trim_start().starts_with('{') && unfinished && whole
 }
 
@@ -179,9 +179,12 @@ pub(super) fn layout(text: &str, whole: bool, delimiter: Option<u8>, quote: Opti
             best = Some(cut);
         }
     }
-    let cut = best?;
-    // Where no delimiter cuts anything, the comma is the usual one.
-    let delimiter = delimiter.unwrap_or(if cut.width > 1 { cut.delimiter } else { b',' });
+    let mut cut = best?;
+    // Where no delimiter cuts most records, the comma is the usual one.
+    if cut.width <= 1 && delimiter.is_none() {
+        cut = Cut::of(records(text, whole, b',', quote, comment, RECORDS), b',')?;
+    }
+    let delimiter = cut.delimiter;
     let rival = steady.into_iter().find(|other| *other != delimiter);
     let (is_steady, width) = (cut.steady(), cut.width);
     let mut records = cut.records.into_iter();
@@ -260,6 +263,9 @@ mod tests {
         assert_eq!(of("only\nx\ny\n").delimiter, b',');
         assert_eq!(of("a,b\n\"line\nend\",2\n").width, 2);
         assert!(of("a title\na;b;c\n1;2;3\n").is_odd);
+        // Most lines are no records: the first one is cut as the delimiter says.
+        let commented = of("x,y\n# a\n# b\n1,2\n# c\n");
+        assert_eq!((commented.delimiter, commented.width, commented.first.len(), commented.is_odd), (b',', 1, 2, true));
         assert_eq!(layout("", true, None, Some(b'"'), None), None);
     }
 
