@@ -4,7 +4,7 @@ use super::leaf::Leaf;
 use super::meaning::{meaning, names_date, names_identifier, percent};
 use super::number::{Figures, PREFIXES, STYLES};
 use super::profile::{NULL_MARKERS, Profile};
-use super::write::{counted, grouped};
+use super::write::counted;
 use chrono::Datelike;
 use perimeter_contract::schema::{DataType, Offset, Zone};
 use perimeter_detect::InfoType;
