@@ -186,10 +186,11 @@ impl Draft<'_> {
         let whole = (head.len() as u64) < sniff::HEAD_BYTES;
         let layout = sniff::layout(&decoded, whole, request.delimiter, request.quote, request.comment)
             .ok_or_else(|| mistake("empty-input", &format!("{label} has no record"), "Name a file with records"))?;
-        if request.format.is_none() && request.delimiter.is_none() {
-            if let Some(lines) = fixed_width::recognized(&decoded, whole, &layout) {
-                return Err(fixed(label, &lines).into());
-            }
+        if request.format.is_none()
+            && request.delimiter.is_none()
+            && let Some(lines) = fixed_width::recognized(&decoded, whole, &layout)
+        {
+            return Err(fixed(label, &lines).into());
         }
         let mut remarks = Vec::new();
         if let (Some(rival), None) = (layout.rival, request.delimiter) {

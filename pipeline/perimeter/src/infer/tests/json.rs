@@ -134,7 +134,7 @@ fn other_encodings() {
 #[test]
 fn a_column_is_what_most_of_its_values_are() {
     let bench = Bench::new();
-    let record = |at: u32| format!("{{\"open\": {}, \"amount\": {at}.25, \"n\": {at}, \"day\": \"2026-01-{:02}\"}}\n", at % 2 == 0, at % 28 + 1);
+    let record = |at: u32| format!("{{\"open\": {}, \"amount\": {at}.25, \"n\": {at}, \"day\": \"2026-01-{:02}\"}}\n", at.is_multiple_of(2), at % 28 + 1);
     let odd = "{\"open\": \"yes\", \"amount\": \"unknown\", \"n\": \"x\", \"day\": 7}\n";
     let path = bench.write("in.json", (0..20).map(record).collect::<String>() + odd);
     let proposal = bench.infer(&path).unwrap();
