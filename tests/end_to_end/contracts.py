@@ -97,6 +97,7 @@ def inferred(suite, perimeter):
         report = json.loads(checked.out)
         found = {rule["rule"].removeprefix("inferred."): rule["rows"] for rule in report["rules"]}
         suite.equal(f"check with what is proposed for {file.name}: rejected is what was announced, no more", found, proposal["unreadable"])
+        suite.equal(f"check with what is proposed for {file.name}: so many records", report["rows"]["rejected"], proposal["rejected"])
         suite.equal(f"check with what is proposed for {file.name}: all records", report["rows"]["read"], proposal["rows"])
 
 

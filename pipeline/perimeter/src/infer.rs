@@ -12,12 +12,15 @@
 //! Before it is handed out, the proposal is tried: loaded as any contract, and the same records checked against it. A column whose values are none of the type
 //! after all becomes text.
 mod decide;
+mod fixed_width;
 mod formats;
+mod header;
 mod json;
 mod leaf;
 mod meaning;
 mod number;
 mod profile;
+mod refuse;
 mod sniff;
 mod source;
 mod write;
@@ -36,10 +39,11 @@ use perimeter_contract::job::{CsvOptions, Drift, Encoding, Format, JsonOptions, 
 use perimeter_contract::schema::Schema;
 use perimeter_detect::{Detector, DetectorOptions, Findings};
 use profile::Lens;
+use refuse::{fixed, mistake, one_object, usable_names};
 use source::{encoding_name, label, place, source_line, stem, with_reading};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use write::{Line, Page, grouped, quoted};
+use write::{Line, Page, counted, grouped, quoted};
 
 /// What is asked; whatever is `None` is found out.
 #[derive(Clone, Debug)]
@@ -75,7 +79,9 @@ pub struct Proposal {
     pub source_line: String,
     /// Records looked at.
     pub rows: u64,
-    /// Of them those that are rejected with this contract, by code.
+    /// Of them those that are rejected with this contract.
+    pub rejected: u64,
+    /// The same by code; a record can break several rules.
     pub unreadable: BTreeMap<String, u64>,
 }
 
@@ -109,12 +115,15 @@ pub fn propose(stores: &Stores, request: &Request) -> Result<Proposal> {
     let encoding = request.encoding.or_else(|| sniff::marked(&head)).unwrap_or_default();
     let text = TextOptions { encoding, ..TextOptions::default() };
     let draft = Draft { stores, files: &files, name: &name, rows: request.rows };
-    let (seen, format, hidden) = match format {
+    let (seen, format, remarks) = match format {
         FormatName::Csv => draft.csv(request, &head, text, &mut lens)?,
         FormatName::Json => {
             let array = head.iter().find(|b| !b.is_ascii_whitespace() && !matches!(b, 0xef | 0xbb | 0xbf | 0xff | 0xfe | 0)) == Some(&b'[');
             let format = Format::Json(JsonOptions { array, text });
-            (draft.json(&format, &mut lens)?, format, false)
+            if !array && sniff::is_one_object(&head, encoding) {
+                return Err(one_object(&first.label).into());
+            }
+            (draft.json(&format, &mut lens)?, format, Vec::new())
         }
         other => {
             let format = match other {
@@ -126,10 +135,10 @@ pub fn propose(stores: &Stores, request: &Request) -> Result<Proposal> {
             let mut seen = Seen { leaves, unread, ..Seen::default() };
             draft.add_path_columns(&mut seen);
             draft.columns(&format, &mut seen, &mut lens)?;
-            (seen, format, false)
+            (seen, format, Vec::new())
         }
     };
-    draft.propose(seen, format, hidden)
+    draft.propose(seen, format, &remarks)
 }
 
 /// What has been seen of the files.
@@ -145,7 +154,9 @@ struct Seen {
 
 /// What one pass over the files has shown.
 struct Passed {
-    /// Records that were rejected, by code.
+    /// Records that were rejected.
+    rejected: u64,
+    /// The same by code.
     codes: BTreeMap<String, u64>,
     /// Records by file, as far as they were read.
     rows: Vec<u64>,
@@ -164,8 +175,8 @@ impl Draft<'_> {
         Source { name: self.name.to_owned(), uri, format, schema, drift, span: perimeter_contract::Span::default() }
     }
 
-    /// Whether the first line names columns is guessed, then held against what follows.
-    fn csv(&self, request: &Request, head: &[u8], text: TextOptions, lens: &mut Lens) -> Result<(Seen, Format, bool)> {
+    /// Whether the first line names columns is guessed, then held against what follows. With what a person must decide about that.
+    fn csv(&self, request: &Request, head: &[u8], text: TextOptions, lens: &mut Lens) -> Result<(Seen, Format, Vec<String>)> {
         let label = self.files.first().map(|file| file.label.as_str()).unwrap_or_default();
         let decoded = sniff::decode(head, text.encoding).ok_or_else(|| {
             let message = format!("{label} is not {}", encoding_name(text.encoding));
@@ -175,11 +186,25 @@ impl Draft<'_> {
         let whole = (head.len() as u64) < sniff::HEAD_BYTES;
         let layout = sniff::layout(&decoded, whole, request.delimiter, request.quote, request.comment)
             .ok_or_else(|| mistake("empty-input", &format!("{label} has no record"), "Name a file with records"))?;
+        if request.format.is_none()
+            && request.delimiter.is_none()
+            && let Some(lines) = fixed_width::recognized(&decoded, whole, &layout)
+        {
+            return Err(fixed(label, &lines).into());
+        }
+        let mut remarks = Vec::new();
+        if let (Some(rival), None) = (layout.rival, request.delimiter) {
+            let shown = char::from(rival).escape_default();
+            remarks.push(format!(
+                "decide: the delimiter: {:?} cuts every line into as many cells as any other does; for it --delimiter \"{shown}\"",
+                char::from(rival)
+            ));
+        }
         let options =
             |header| CsvOptions { delimiter: layout.delimiter, quote: request.quote, escape: None, comment: request.comment, header, text: text.clone() };
         let width = layout.width;
         let most_distinct = (DISTINCT / width.max(1)).clamp(10_000, 1 << 20);
-        let header = request.header.unwrap_or(!layout.starts_with_data);
+        let header = request.header.unwrap_or_else(|| !layout.is_odd && !header::is_data_line(&layout.first, &layout.below, lens));
         if header {
             usable_names(&layout.first, label)?;
             let leaves = layout.first.iter().map(|name| Leaf::new(vec![name.clone()], None, most_distinct)).collect();
@@ -187,9 +212,10 @@ impl Draft<'_> {
             self.add_path_columns(&mut seen);
             let format = Format::Csv(options(true));
             self.columns(&format, &mut seen, lens)?;
+            self.unquoted(&format, &mut seen)?;
             let again = |(leaf, name): (&Leaf, &String)| leaf.profile.has(name);
             if request.header.is_some() || !seen.leaves.iter().zip(&layout.first).any(again) {
-                return Ok((seen, format, false));
+                return Ok((seen, format, remarks));
             }
         }
         let leaves = (1..=width).map(|number| Leaf::new(vec![format!("column_{number}")], None, most_distinct)).collect();
@@ -197,7 +223,31 @@ impl Draft<'_> {
         self.add_path_columns(&mut seen);
         let format = Format::Csv(options(false));
         self.columns(&format, &mut seen, lens)?;
-        Ok((seen, format, request.header.is_none()))
+        self.unquoted(&format, &mut seen)?;
+        if request.header.is_none() {
+            remarks
+                .push("decide: the first line looks like data, so it is not shown and columns are taken by position. With a header: --header yes".to_owned());
+        }
+        Ok((seen, format, remarks))
+    }
+
+    /// Null markers count where the reader takes them for null, and it never does in quotes: what is left of them when all are null stands in quotes.
+    fn unquoted(&self, format: &Format, seen: &mut Seen) -> Result<()> {
+        let mut format = format.clone();
+        let Format::Csv(options) = &mut format else { return Ok(()) };
+        if !seen.leaves.iter().any(|leaf| leaf.profile.has_markers()) {
+            return Ok(());
+        }
+        options.text.null_markers = profile::NULL_MARKERS.iter().skip(1).map(|marker| (*marker).to_owned()).collect();
+        let source = self.source(format, leaf::schema(self.name, &seen.leaves), Drift::AllowAdded);
+        let leaves = &mut seen.leaves;
+        let mut look = |batch: &RecordBatch, rows: usize| {
+            for (column, leaf) in batch.columns().iter().zip(leaves.iter_mut()).filter(|(_, leaf)| leaf.profile.has_markers()) {
+                texts(&column.slice(0, rows.min(column.len())), &mut |cell| leaf.profile.not_null(cell));
+            }
+        };
+        self.read(&source, &Cell::new(self.rows), &Cell::new(false), &mut look, &mut |_| {})?;
+        Ok(())
     }
 
     /// Reads records against a contract without columns: each of them comes back whole.
@@ -249,7 +299,7 @@ impl Draft<'_> {
         let Some((first, others)) = self.files.split_first() else { return };
         let names = |file: &InputFile| read::partition_keys(file).into_iter().map(|(key, _)| key).collect::<Vec<_>>();
         for name in names(first) {
-            let usable = usable_names(std::slice::from_ref(&name), "").is_ok() && !meaning::is_data(&name);
+            let usable = usable_names(std::slice::from_ref(&name), "").is_ok() && !looks_like_data(&name);
             if usable && others.iter().all(|file| names(file).contains(&name)) && !seen.leaves.iter().any(|leaf| leaf.path.first() == Some(&name)) {
                 let mut leaf = Leaf::new(vec![name], None, 10_000);
                 leaf.in_path = true;
@@ -278,7 +328,7 @@ impl Draft<'_> {
         rejected: &mut dyn FnMut(&[u8]),
     ) -> Result<Passed> {
         let projection: Vec<usize> = (0..source.schema.columns.len()).collect();
-        let (mut codes, mut rows) = (BTreeMap::new(), Vec::new());
+        let (mut codes, mut rows, mut count_rejected) = (BTreeMap::new(), Vec::new(), 0);
         for file in 0..self.files.len() {
             if left.get() == 0 {
                 stopped.set(true);
@@ -286,20 +336,20 @@ impl Draft<'_> {
             }
             let ingest = Ingest { stores: self.stores, source, files: self.files, projection: &projection, batch_rows: BATCH_ROWS };
             let mut count = left.get();
-            let mut shown = Shown { batch, rejected, codes: &mut codes };
+            let mut shown = Shown { batch, rejected, codes: &mut codes, count: &mut count_rejected };
             let done = read::ingest_some(&ingest, &Unit { source: 0, file, part: Part::Whole }, &mut count, &mut shown);
             rows.push(left.get() - count);
             left.set(count);
-            if done.map_err(|error| if file == 0 { error } else { self.other_columns(error) })? {
+            if done.map_err(|error| if file == 0 { error } else { self.other_columns(file, error) })? {
                 stopped.set(true);
                 break;
             }
         }
-        Ok(Passed { codes, rows })
+        Ok(Passed { rejected: count_rejected, codes, rows })
     }
 
     /// What the reader says of a later file that is unlike the first, in words that fit here: there is no contract yet.
-    fn other_columns(&self, error: Error) -> Error {
+    fn other_columns(&self, file: usize, error: Error) -> Error {
         let is_drift = |code: &str| ["header-missing", "missing-column", "unknown-column", "column-type-mismatch"].contains(&code);
         let messages: Vec<String> = match &error {
             Error::Failed(failure) if is_drift(failure.code) => vec![failure.message.clone()],
@@ -309,12 +359,17 @@ impl Draft<'_> {
             _ => return error,
         };
         let first = self.files.first().map(|file| file.label.as_str()).unwrap_or_default();
-        let message = format!("the files have different columns; `the contract` is what {first} has: {}", messages.join("; "));
+        let message = format!(
+            "the files have different columns; `the contract` is what {first} has, by name the first of {}. In file {}: {}",
+            self.files.len(),
+            file + 1,
+            messages.join("; ")
+        );
         mistake("different-columns", &message, "Name files with the same columns, and propose a contract for each kind").into()
     }
 
     /// Decides, tries, and decides again where that shows something.
-    fn propose(&self, seen: Seen, format: Format, hidden: bool) -> Result<Proposal> {
+    fn propose(&self, seen: Seen, format: Format, remarks: &[String]) -> Result<Proposal> {
         let json = matches!(format, Format::Json(_));
         if seen.leaves.is_empty() {
             let label = self.files.first().map(|file| file.label.as_str()).unwrap_or_default();
@@ -323,14 +378,14 @@ impl Draft<'_> {
         }
         let reading = decide::reading(&seen.leaves, json);
         let mut tried = vec![Tried::default(); seen.leaves.len()];
-        let mut unreadable = BTreeMap::new();
+        let (mut unreadable, mut rejected) = (BTreeMap::new(), 0);
         loop {
             let format = with_reading(&format, &reading);
-            let page = self.page(&seen, &format, &reading, &tried, hidden, &unreadable);
+            let page = self.page(&seen, &format, &reading, &tried, remarks, (rejected, &unreadable));
             let schema = loaded(&page)?;
             let source = self.source(format, schema, if seen.unread.is_empty() { Drift::Refuse } else { Drift::AllowAdded });
             let (left, stopped) = (Cell::new(self.rows), Cell::new(false));
-            let codes = self.read(&source, &left, &stopped, &mut |_, _| {}, &mut |_| {})?.codes;
+            let Passed { codes, rejected: count, .. } = self.read(&source, &left, &stopped, &mut |_, _| {}, &mut |_| {})?;
             let mut changed = false;
             for (leaf, tried) in seen.leaves.iter().zip(&mut tried) {
                 let broken = |rule: &str| codes.contains_key(&format!("{}.{rule}", leaf.name()));
@@ -340,16 +395,18 @@ impl Draft<'_> {
                 tried.optional |= broken("required") || broken("item-required");
                 changed |= before != (tried.text_after_all, tried.optional);
             }
-            if !changed && codes == unreadable {
+            if !changed && codes == unreadable && count == rejected {
                 let source_line = self.source_line(&seen, &source.format);
-                return Ok(Proposal { yaml: page, source, source_line, rows: self.rows - left.get(), unreadable });
+                return Ok(Proposal { yaml: page, source, source_line, rows: self.rows - left.get(), rejected, unreadable });
             }
             // Codes of columns are said once nothing more can be done about them.
+            rejected = count;
             unreadable = codes.into_iter().filter(|(code, _)| !changed || !code.contains('.')).collect();
         }
     }
 
-    fn page(&self, seen: &Seen, format: &Format, reading: &Reading, tried: &[Tried], hidden: bool, unreadable: &BTreeMap<String, u64>) -> String {
+    /// `rejected`: how many records, and by which rules.
+    fn page(&self, seen: &Seen, format: &Format, reading: &Reading, tried: &[Tried], remarks: &[String], rejected: (u64, &BTreeMap<String, u64>)) -> String {
         let json = matches!(format, Format::Json(_));
         let mut lines = Vec::new();
         for (leaf, tried) in seen.leaves.iter().zip(tried) {
@@ -359,23 +416,21 @@ impl Draft<'_> {
             lines.push(Line { leaf, proposed, nulls, distinct });
         }
         let label = self.files.first().map(|file| file.label.as_str()).unwrap_or_default();
-        let more = if self.files.len() > 1 { format!(" and {} more files", self.files.len() - 1) } else { String::new() };
+        let more = if self.files.len() > 1 { format!(" and {}", counted(self.files.len() as u64 - 1, "more file")) } else { String::new() };
         let mut comments = vec![
             format!("Proposed from {}{more}. A starting point: what a person must decide is marked `decide:`.", label.replace(['\n', '\r'], " ")),
             if seen.stopped {
                 format!("Looked at: the first {} records. Others may differ, so nothing is `required` yet.", grouped(seen.rows))
             } else {
-                format!("Looked at: all {} records.", grouped(seen.rows))
+                format!("Looked at: all {}.", counted(seen.rows, "record"))
             },
         ];
-        if !unreadable.is_empty() {
-            let codes: Vec<String> = unreadable.iter().map(|(code, count)| format!("{code} {}", grouped(*count))).collect();
-            comments.push(format!("decide: records that are rejected with this contract, by rule: {}", codes.join(", ")));
+        let (rejected, codes) = rejected;
+        if !codes.is_empty() {
+            let codes: Vec<String> = codes.iter().map(|(code, count)| format!("{code} {}", grouped(*count))).collect();
+            comments.push(format!("decide: rejected with this contract: {}, by rule: {}", counted(rejected, "record"), codes.join(", ")));
         }
-        if hidden {
-            comments
-                .push("decide: the first line looks like data, so it is not shown and columns are taken by position. With a header: --header yes".to_owned());
-        }
+        comments.extend_from_slice(remarks);
         if !seen.unread.is_empty() {
             comments.push(format!(
                 "decide: not read, because no contract can say what they are: {}",
@@ -396,25 +451,6 @@ impl Draft<'_> {
     }
 }
 
-/// A name that a contract can have, once.
-fn usable_names(names: &[String], label: &str) -> Result<()> {
-    for (at, name) in names.iter().enumerate() {
-        if name.trim().is_empty() || name.chars().any(char::is_control) {
-            let message = format!("{label}: column {} of the header has no name", at + 1);
-            return Err(mistake("unnamed-column", &message, "Name it in the file: a contract goes by names. --header no takes the first line for data").into());
-        }
-        if let Some(before) = names.iter().take(at).position(|other| other == name) {
-            let message = format!("{label}: columns {} and {} of the header have one name", before + 1, at + 1);
-            return Err(mistake("duplicate-column", &message, "Rename one of them in the file. --header no takes the first line for data").into());
-        }
-    }
-    Ok(())
-}
-
-fn mistake(code: &'static str, message: &str, help: &str) -> Failure {
-    Failure::new(Culprit::File, code, message).help(help)
-}
-
 /// The contract as a job would load it.
 fn loaded(yaml: &str) -> Result<Schema> {
     let folder = tempfile::tempdir().map_err(|error| Failure::new(Culprit::Outside, "io-error", "no temporary folder can be made").because(error))?;
@@ -428,6 +464,7 @@ struct Shown<'a> {
     batch: &'a mut dyn FnMut(&RecordBatch, usize),
     rejected: &'a mut dyn FnMut(&[u8]),
     codes: &'a mut BTreeMap<String, u64>,
+    count: &'a mut u64,
 }
 
 impl Look for Shown<'_> {
@@ -436,6 +473,7 @@ impl Look for Shown<'_> {
     }
 
     fn rejected(&mut self, record: &Rejected<'_>) {
+        *self.count += 1;
         for code in record.codes {
             *self.codes.entry((*code).to_owned()).or_default() += 1;
         }

@@ -24,10 +24,11 @@ pub(super) async fn infer(global: &Global, asked: Infer) -> Done {
     };
     let proposal = blocking(move || infer::propose(&services.stores, &request)).await?;
     if global.json {
-        return result_json(&json!({"contract": proposal.yaml, "source": proposal.source_line, "rows": proposal.rows, "unreadable": proposal.unreadable}));
+        return result_json(
+            &json!({"contract": proposal.yaml, "source": proposal.source_line, "rows": proposal.rows, "rejected": proposal.rejected, "unreadable": proposal.unreadable}),
+        );
     }
-    let unreadable: u64 = proposal.unreadable.values().sum();
-    say(&format!("looked at {} records; rejected with this contract, counted by rule: {unreadable}\n", proposal.rows));
+    say(&format!("records looked at: {}; rejected with this contract: {}\n", proposal.rows, proposal.rejected));
     result(&proposal.yaml)
 }
 

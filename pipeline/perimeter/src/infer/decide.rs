@@ -4,7 +4,7 @@ use super::leaf::Leaf;
 use super::meaning::{meaning, names_date, names_identifier, percent};
 use super::number::{Figures, PREFIXES, STYLES};
 use super::profile::{NULL_MARKERS, Profile};
-use super::write::grouped;
+use super::write::counted;
 use chrono::Datelike;
 use perimeter_contract::schema::{DataType, Offset, Zone};
 use perimeter_detect::InfoType;
@@ -56,18 +56,24 @@ pub(super) struct Tried {
 
 /// Settings that most columns agree with.
 pub(super) fn reading(leaves: &[Leaf], json: bool) -> Reading {
-    let numeric = |leaf: &&Leaf| leaf.declared.is_none() && leaf.profile.meant() > 0 && !leaf.profile.numbers.is_dead();
+    let read = |leaf: &&Leaf| leaf.declared.is_none() && leaf.profile.meant() > 0;
     let mut reading = Reading::default();
     if json {
         return reading;
     }
-    let fits = |style: usize| leaves.iter().filter(numeric).filter(|leaf| leaf.profile.numbers.styles.get(style).is_some_and(Option::is_some)).count();
+    // Columns that are numbers but for some cells need the settings too, once somebody decides that they are numbers.
+    let fits = |style: usize| {
+        let numbers = || leaves.iter().filter(read).map(|leaf| &leaf.profile.numbers);
+        let whole = numbers().filter(|numbers| numbers.styles.get(style).is_some_and(Option::is_some)).count();
+        (whole, numbers().filter(|numbers| numbers.is_dead() && numbers.is_nearly(style)).count())
+    };
     for style in 1..STYLES.len() {
         if fits(style) > fits(reading.style) {
             reading.style = style;
         }
     }
-    let prefixes = leaves.iter().filter(numeric).filter_map(|leaf| leaf.profile.numbers.prefixed);
+    let numeric = |leaf: &&Leaf| !leaf.profile.numbers.is_dead() || leaf.profile.numbers.nearly().is_some();
+    let prefixes = leaves.iter().filter(read).filter(numeric).filter_map(|leaf| leaf.profile.numbers.prefixed);
     let mut counts = [0u64; PREFIXES.len()];
     for (prefix, count) in prefixes {
         counts[prefix] = counts[prefix].saturating_add(count);
@@ -76,7 +82,8 @@ pub(super) fn reading(leaves: &[Leaf], json: bool) -> Reading {
     let with_markers = Reading { markers: (1..NULL_MARKERS.len()).collect(), ..reading.clone() };
     let wanted = |marker: usize| {
         let some = |leaf: &Leaf| leaf.profile.markers.get(marker).is_some_and(|count| *count > 0);
-        leaves.iter().any(|leaf| some(leaf) && leaf.declared.is_none() && !matches!(of_text(leaf, &with_markers).logical, "string"))
+        let typed = |leaf: &Leaf| of_text(leaf, &with_markers).logical != "string" || (leaf.profile.quoted() == 0 && almost(&leaf.profile).is_some());
+        leaves.iter().any(|leaf| some(leaf) && leaf.declared.is_none() && leaf.profile.meant() > 0 && typed(leaf))
     };
     reading.markers = (1..NULL_MARKERS.len()).filter(|marker| wanted(*marker)).collect();
     reading
@@ -120,39 +127,55 @@ pub(super) fn distinct_nulls(profile: &Profile, reading: &Reading) -> u64 {
 
 fn of_json(leaf: &Leaf) -> Proposed {
     let kinds = leaf.profile.kinds;
-    match (kinds.text > 0, kinds.number > 0, kinds.boolean > 0) {
-        (false, false, true) => Proposed::of("boolean", None),
-        (false, true, false) => match leaf.profile.numbers.styles[0] {
+    // What most values are.
+    let most = kinds.text.max(kinds.number).max(kinds.boolean());
+    let proposed = if most == kinds.text {
+        of_calendar(leaf).unwrap_or_else(|| nearly(Proposed::of("string", None), &leaf.profile))
+    } else if most == kinds.boolean() {
+        Proposed::of("boolean", None)
+    } else {
+        match leaf.profile.literals.styles[0] {
             Some(figures) => of_figures(&figures, leaf),
             None => Proposed::of("number", Some("double".to_owned())).decide("the numbers differ too much for an exact type; double rounds"),
-        },
-        (true, false, false) => of_calendar(leaf).unwrap_or_else(|| nearly(Proposed::of("string", None), &leaf.profile)),
-        _ => Proposed::of("string", None).decide(format!(
-            "{} texts, {} numbers and {} booleans stand here; what is not of the type that you choose is rejected",
-            kinds.text, kinds.number, kinds.boolean
-        )),
+        }
+    };
+    if !kinds.several() {
+        return proposed;
     }
+    let counts = [(kinds.text, "text"), (kinds.number, "number"), (kinds.boolean(), "boolean")];
+    let counts: Vec<String> = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(*count, what)).collect();
+    let share = percent(most as f64 / leaf.profile.values() as f64);
+    proposed.decide(format!("{} stand here: {share} are of this kind, and what is of another is rejected", counts.join(" and ")))
 }
 
 /// Text that almost is something else, for a person to decide: a contract that says so rejects what does not fit.
 fn nearly(proposed: Proposed, profile: &Profile) -> Proposed {
-    let numbers = profile.numbers.nearly().filter(|_| profile.kinds.text > 0).map(|share| (share, "numbers"));
-    let calendar = profile.nearly().and_then(|(pattern, share)| Some((share, PATTERNS.get(pattern)?.name())));
-    let best = [calendar, numbers].into_iter().flatten().max_by(|a, b| a.0.total_cmp(&b.0));
-    match best {
+    match almost(profile) {
         Some((share, what)) => proposed.decide(format!("{what}: {} of the distinct values; the others are none, and would be rejected", percent(share))),
         None => proposed,
     }
 }
 
+/// The share of the distinct values that are something else than text, and what.
+fn almost(profile: &Profile) -> Option<(f64, &'static str)> {
+    let numbers = profile.numbers.nearly().filter(|_| profile.kinds.text > 0).map(|share| (share, "numbers"));
+    let calendar = profile.nearly().and_then(|(pattern, share)| Some((share, PATTERNS.get(pattern)?.name())));
+    [calendar, numbers].into_iter().flatten().max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
 fn of_text(leaf: &Leaf, reading: &Reading) -> Proposed {
     let profile = &leaf.profile;
     let unmarked: u64 = profile.markers.iter().enumerate().filter(|(marker, _)| !reading.markers.contains(marker)).map(|(_, count)| count).sum();
-    if profile.meant() == 0 || unmarked > 0 {
+    if profile.meant() == 0 || unmarked > 0 || profile.quoted() > 0 {
         let proposed = Proposed::of("string", None);
         let calendar = (0..PATTERNS.len()).any(|pattern| profile.fits(pattern));
         let looks = profile.meant() > 0 && (profile.numbers.styles.iter().any(Option::is_some) || calendar);
-        return if looks && profile.markers[0] > 0 { proposed.decide("all but empty texts look like another type") } else { proposed };
+        let empty = if profile.quoted() == profile.markers[0] { "empty text" } else { "quoted text" };
+        return if looks && profile.quoted() > 0 {
+            proposed.decide(format!("all but {}, which no marker makes null, look like another type", counted(profile.quoted(), empty)))
+        } else {
+            proposed
+        };
     }
     if profile.booleans {
         return Proposed::of("boolean", None);
@@ -211,7 +234,7 @@ fn of_figures(figures: &Figures, leaf: &Leaf) -> Proposed {
 fn of_calendar(leaf: &Leaf) -> Option<Proposed> {
     let profile = &leaf.profile;
     let name = leaf.path.last().map(String::as_str).unwrap_or_default();
-    if profile.meant() == 0 || profile.kinds.number > 0 {
+    if profile.meant() == 0 {
         return None;
     }
     let plausible = |(index, pattern): &(usize, &Pattern)| {
@@ -226,7 +249,7 @@ fn of_calendar(leaf: &Leaf) -> Option<Proposed> {
     if let Some(text) = pattern.text {
         proposed.options.push(("format", text.to_owned()));
     }
-    proposed.remarks.push(format!("{}: 100 % of {} distinct values", pattern.name(), grouped(profile.looked_at(index))));
+    proposed.remarks.push(format!("{}: 100 % of {}", pattern.name(), counted(profile.looked_at(index), "distinct value")));
     if pattern.digits_only.is_some() {
         proposed = proposed.decide("digits only, and every value is such a date; a number could look the same");
     }
@@ -260,7 +283,7 @@ fn of_calendar(leaf: &Leaf) -> Option<Proposed> {
                 proposed.options.push(("timezone", "true".to_owned()));
                 if with < meant {
                     proposed.options.push(("defaultTimezone", "UTC".to_owned()));
-                    proposed = proposed.decide(format!("the zone of the {} values without an offset", meant - with));
+                    proposed = proposed.decide(format!("the zone of the {} without an offset", counted(meant - with, "value")));
                 }
             }
         }

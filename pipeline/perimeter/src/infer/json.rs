@@ -1,12 +1,15 @@
 //! Records of JSON: names, nesting and what the values are, in the order in which they are met.
+use super::header::is_no_name;
 use super::leaf::Leaf;
-use super::meaning::is_data;
 use super::profile::Lens;
 use serde::de::IgnoredAny;
 use std::collections::HashMap;
 
 /// More columns than this are keys that are values.
 const MOST_LEAVES: usize = 2_000;
+
+/// Keys that are remembered.
+const MOST_KEYS: usize = 16_384;
 
 /// All that the records of JSON files have.
 #[derive(Default)]
@@ -17,6 +20,8 @@ pub(super) struct Tree {
     /// Arrays of arrays, objects or arrays without anything in them, and objects whose keys are values: names.
     pub(super) unread: Vec<String>,
     most_distinct: usize,
+    /// Whether a key is data, of keys that have been met.
+    keys: HashMap<String, bool>,
 }
 
 impl Tree {
@@ -34,6 +39,17 @@ impl Tree {
         self.records += 1;
         let mut walk = Walk { bytes, at: start, tree: self, lens, path: Vec::new() };
         walk.value(None).is_some()
+    }
+
+    fn is_no_name(&mut self, key: &str, lens: &mut Lens) -> bool {
+        if let Some(known) = self.keys.get(key) {
+            return *known;
+        }
+        let found = is_no_name(key, lens);
+        if self.keys.len() < MOST_KEYS {
+            self.keys.insert(key.to_owned(), found);
+        }
+        found
     }
 
     /// One kind of value for each place; values that a record does not have are null.
@@ -165,7 +181,7 @@ impl Walk<'_> {
                 let profile = &mut tree.leaf(path, list_at)?.profile;
                 match lexeme {
                     "null" => profile.null(1),
-                    "true" | "false" => profile.boolean(),
+                    "true" | "false" => profile.boolean(lexeme == "true"),
                     number => profile.number(number, lens),
                 }
                 Some(())
@@ -186,7 +202,11 @@ impl Walk<'_> {
                     self.blank()?;
                     self.at += 1;
                     // Keys that are values, as of an object with an entry for each account: they are not shown, and no contract can name them.
-                    if is_data(&name) || name.trim().is_empty() || name.chars().any(char::is_control) || self.tree.leaves.len() >= MOST_LEAVES {
+                    if self.tree.is_no_name(&name, self.lens)
+                        || name.trim().is_empty()
+                        || name.chars().any(char::is_control)
+                        || self.tree.leaves.len() >= MOST_LEAVES
+                    {
                         let here = if self.path.is_empty() { "*".to_owned() } else { format!("{}.*", self.path.join(".")) };
                         self.tree.unread.push(here);
                         self.skip()?;

@@ -1,6 +1,7 @@
 //! What a column may mean: the verdict of the detectors in one sentence.
+use super::write::counted;
 use crate::classify::is_weak;
-use perimeter_detect::{ColumnVerdict, InfoType, Likelihood};
+use perimeter_detect::{Agreement, ColumnVerdict, InfoType, Likelihood};
 
 /// A proposal for `semanticType`.
 #[derive(Debug, Default)]
@@ -13,11 +14,13 @@ pub(super) struct Meaning {
 /// `number`: the column counts or measures; `calendar`: it is a date or timestamp.
 pub(super) fn meaning(verdict: &ColumnVerdict, number: bool, calendar: bool) -> Meaning {
     let mut meaning = Meaning::default();
-    let of = |share: f64| format!("{} of {} distinct values", percent(share), verdict.looked_at);
+    let of = |share: f64| format!("{} of {}", percent(share), counted(verdict.looked_at as u64, "distinct value"));
     let mut likely = verdict.agreements.iter().filter(|a| a.confidence >= Likelihood::Possible && !(number && is_weak(a.info_type) && !a.announced));
     if let Some(first) = likely.next() {
         let name = first.info_type.semantic_type();
-        if first.confidence >= Likelihood::Likely {
+        if first.confidence >= Likelihood::Likely && !is_enough(first, verdict.looked_at) {
+            meaning.remarks.push(format!("decide: perhaps {name}: {}, too few to tell", of(first.share)));
+        } else if first.confidence >= Likelihood::Likely {
             meaning.semantic_type = Some(name);
             let named = if first.announced { ", and the name says so" } else { "" };
             meaning.remarks.push(format!("{name}: {}{named}", of(first.share)));
@@ -30,7 +33,7 @@ pub(super) fn meaning(verdict: &ColumnVerdict, number: bool, calendar: bool) -> 
     } else if !number {
         meaning.semantic_type = verdict.semantic_type().filter(|name| calendar || *name == "FREE_TEXT");
         if let Some(name) = meaning.semantic_type {
-            meaning.remarks.push(format!("{name}: by the look of {} distinct values", verdict.looked_at));
+            meaning.remarks.push(format!("{name}: by the look of {}", counted(verdict.looked_at as u64, "distinct value")));
         }
     }
     if let Some(lost) = verdict.lost_leading_zeros {
@@ -41,6 +44,13 @@ pub(super) fn meaning(verdict: &ColumnVerdict, number: bool, calendar: bool) -> 
         meaning.remarks.push(format!("decide: inside the texts: {}", inside.join(", ")));
     }
     meaning
+}
+
+/// Whether so many values can hardly all be of a type by chance.
+fn is_enough(agreement: &Agreement, values: usize) -> bool {
+    let exponent = i32::try_from(values).unwrap_or(i32::MAX);
+    let odds = agreement.info_type.chance().powi(exponent) * if agreement.announced { 0.1 } else { 1.0 };
+    values >= 5 || odds <= 0.002
 }
 
 /// Rounded down below 100, so that `100 %` means all.

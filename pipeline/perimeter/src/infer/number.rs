@@ -99,6 +99,11 @@ impl Numbers {
         self.fits.iter().filter_map(Fit::nearly).max_by(f64::total_cmp)
     }
 
+    /// Whether a style fits most values though not all of them.
+    pub(super) fn is_nearly(&self, style: usize) -> bool {
+        self.fits.get(style).is_some_and(|fit| fit.nearly().is_some())
+    }
+
     /// Takes one value.
     pub(super) fn see(&mut self, cell: &str) {
         let cell = self.without_prefix(cell);

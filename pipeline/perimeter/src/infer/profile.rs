@@ -7,21 +7,28 @@ use perimeter_detect::{ColumnProfile, ColumnVerdict, Detector, Findings, Profile
 use std::hash::BuildHasher;
 
 /// Cells that often stand for nothing.
-pub(super) const NULL_MARKERS: [&str; 20] =
-    ["", "?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "Null", "None", "none", "NaN", "nan", "NAN", "\\N", "-", "--", ".", "(null)", "Exempt"];
+pub(super) const NULL_MARKERS: [&str; 26] = [
+    "", "?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "Null", "None", "none", "NaN", "nan", "NAN", "\\N", "-", "--", ".", "(null)", "(NULL)", "Exempt",
+    "N/D", "n/d", "#N/D", "ND", "<null>",
+];
 
 /// What the values of JSON are; of other formats all are text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kinds {
     pub(super) text: u64,
     pub(super) number: u64,
-    pub(super) boolean: u64,
+    /// `false` and `true`.
+    pub(super) booleans: [u64; 2],
 }
 
 impl Kinds {
+    pub(super) fn boolean(self) -> u64 {
+        self.booleans.iter().sum()
+    }
+
     /// More than one of them.
     pub(super) fn several(self) -> bool {
-        [self.text, self.number, self.boolean].iter().filter(|count| **count > 0).count() > 1
+        [self.text, self.number, self.boolean()].iter().filter(|count| **count > 0).count() > 1
     }
 }
 
@@ -29,11 +36,15 @@ impl Kinds {
 pub(super) struct Profile {
     pub(super) kinds: Kinds,
     pub(super) nulls: u64,
-    /// Of [`NULL_MARKERS`]: how often each stands there.
+    /// Of [`NULL_MARKERS`]: how often each stands there as the reader would take it for null.
     pub(super) markers: [u64; NULL_MARKERS.len()],
+    /// The same in quotes, where it never is null.
+    quoted: [u64; NULL_MARKERS.len()],
     pub(super) shortest: usize,
     pub(super) longest: usize,
     pub(super) numbers: Numbers,
+    /// Of the numbers of JSON alone.
+    pub(super) literals: Numbers,
     /// All are `true` or `false`.
     pub(super) booleans: bool,
     /// By pattern of [`PATTERNS`]: values that it fits and does not.
@@ -62,9 +73,11 @@ impl Profile {
             kinds: Kinds::default(),
             nulls: 0,
             markers: [0; NULL_MARKERS.len()],
+            quoted: [0; NULL_MARKERS.len()],
             shortest: usize::MAX,
             longest: 0,
             numbers: Numbers::default(),
+            literals: Numbers::default(),
             booleans: true,
             patterns: u64::MAX.checked_shr(64u32.saturating_sub(u32::try_from(PATTERNS.len()).unwrap_or(64))).unwrap_or(0),
             fits: vec![Fit::default(); PATTERNS.len()],
@@ -118,12 +131,30 @@ impl Profile {
         self.value(lexeme, lens);
         if self.first_time(lexeme) == Some(true) {
             self.numbers.see(lexeme);
+            self.literals.see(lexeme);
         }
     }
 
     /// A literal of JSON.
-    pub(super) fn boolean(&mut self) {
-        self.kinds.boolean += 1;
+    pub(super) fn boolean(&mut self, value: bool) {
+        self.kinds.booleans[usize::from(value)] += 1;
+    }
+
+    /// A cell that was text although all of [`NULL_MARKERS`] were null: it stands in quotes.
+    pub(super) fn not_null(&mut self, cell: &str) {
+        let Some(marker) = NULL_MARKERS.iter().skip(1).position(|marker| *marker == cell) else { return };
+        let (markers, quoted) = (&mut self.markers[marker + 1], &mut self.quoted[marker + 1]);
+        (*markers, *quoted) = (markers.saturating_sub(1), *quoted + 1);
+    }
+
+    /// Texts that are empty or like a marker and yet no nulls.
+    pub(super) fn quoted(&self) -> u64 {
+        self.markers[0] + self.quoted.iter().sum::<u64>()
+    }
+
+    /// Whether some cell is like a marker of nulls.
+    pub(super) fn has_markers(&self) -> bool {
+        self.markers.iter().skip(1).any(|count| *count > 0)
     }
 
     /// A value of a file that says what its columns are.
@@ -158,8 +189,9 @@ impl Profile {
 
     /// Distinct values; `None`: more than are kept.
     pub(super) fn distinct(&self) -> Option<u64> {
-        let markers = self.markers.iter().filter(|count| **count > 0).count();
-        (!self.overflowed).then_some((self.distinct.len() + markers) as u64)
+        let markers = self.markers.iter().zip(&self.quoted).filter(|(bare, quoted)| **bare + **quoted > 0).count();
+        let booleans = self.kinds.booleans.iter().filter(|count| **count > 0).count();
+        (!self.overflowed).then_some((self.distinct.len() + markers + booleans) as u64)
     }
 
     /// Whether this value is among those seen.
@@ -169,12 +201,12 @@ impl Profile {
 
     /// Values, those that may stand for nothing among them.
     pub(super) fn values(&self) -> u64 {
-        self.kinds.text + self.kinds.number + self.kinds.boolean
+        self.kinds.text + self.kinds.number + self.kinds.boolean()
     }
 
     /// Values that are not among [`NULL_MARKERS`].
     pub(super) fn meant(&self) -> u64 {
-        self.values() - self.markers.iter().sum::<u64>()
+        self.values() - self.markers.iter().chain(&self.quoted).sum::<u64>()
     }
 
     /// Whether a pattern fits every value.

@@ -1,6 +1,7 @@
 //! What the first bytes of a file say: its format, its delimiter, whether it has a header.
-use super::meaning::is_data;
+use super::number::Numbers;
 use perimeter_contract::job::Encoding;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// So much of a file is looked at for that.
@@ -36,6 +37,17 @@ pub(super) fn format(head: &[u8], name: &str) -> FormatName {
         _ if is(&["avro"]) => FormatName::Avro,
         _ => FormatName::Csv,
     }
+}
+
+/// Whether text that begins with an object has its first line end inside it, between values.
+pub(super) fn is_one_object(head: &[u8], encoding: Encoding) -> bool {
+    let Some(text) = decode(head, encoding) else { return false };
+    let Some(line) = text.lines().find(|line| !line.trim().is_empty()) else { return false };
+    let unfinished = serde_json::from_str::<serde::de::IgnoredAny>(line).is_err_and(|error| error.is_eof());
+    let rest = serde_json::Deserializer::from_str(&text).into_iter::<serde::de::IgnoredAny>().next();
+    let cut_off = head.len() as u64 >= HEAD_BYTES;
+    let whole = rest.is_some_and(|value| value.map_or_else(|error| cut_off && error.is_eof(), |_| true));
+    line.trim_start().starts_with('{') && unfinished && whole
 }
 
 /// Text of a head in its encoding; `None`: it is not of this encoding. A last character that is cut off is left out.
@@ -86,38 +98,106 @@ pub(super) fn marked(head: &[u8]) -> Option<Encoding> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) delimiter: u8,
+    /// Another delimiter that cuts every record into the same number of cells, two or more.
+    pub(super) rival: Option<u8>,
+    /// Every record has as many cells as the first, two or more.
+    pub(super) steady: bool,
     /// Cells of most records.
     pub(super) width: usize,
     /// Cells of the first record.
     pub(super) first: Vec<String>,
-    /// The first record is data as far as that can be seen.
-    pub(super) starts_with_data: bool,
+    /// The records behind it, some of them.
+    pub(super) below: Vec<Vec<String>>,
+    /// The first record has another number of cells than most, or nothing in them.
+    pub(super) is_odd: bool,
 }
+
+/// The records as one delimiter cuts them.
+struct Cut {
+    delimiter: u8,
+    records: Vec<Vec<String>>,
+    /// Cells of most records.
+    width: usize,
+    /// The share that has so many, of a thousand.
+    share: usize,
+    first_alike: bool,
+    /// The share of cells, of fifty, that no other delimiter would cut, decimal commas aside.
+    clean: usize,
+}
+
+impl Cut {
+    /// `None`: there is no record.
+    fn of(records: Vec<Vec<String>>, delimiter: u8) -> Option<Self> {
+        let mut widths = BTreeMap::<usize, usize>::new();
+        records.iter().for_each(|record| *widths.entry(record.len()).or_default() += 1);
+        let (&width, &count) = widths.iter().max_by_key(|(width, count)| (**count, **width))?;
+        let others: Vec<char> = DELIMITERS.iter().filter(|other| **other != delimiter && **other != b' ').map(|other| char::from(*other)).collect();
+        let is_clean = |cell: &&String| !cell.contains(others.as_slice()) || is_number(cell);
+        let cells = records.iter().map(Vec::len).sum::<usize>().max(1);
+        let clean = records.iter().flatten().filter(is_clean).count() * 50 / cells;
+        let share = count * 1000 / records.len().max(1);
+        let first_alike = width > 1 && records.first().is_some_and(|first| first.len() == width);
+        Some(Self { delimiter, records, width, share, first_alike, clean })
+    }
+
+    /// All records have as many cells as the first, two or more.
+    fn steady(&self) -> bool {
+        self.first_alike && self.share == 1000
+    }
+
+    /// What cuts the header as it cuts the records comes before what does not: a comma in every amount is in no header.
+    fn is_better_than(&self, other: &Self) -> bool {
+        let class = |cut: &Self| (cut.steady(), cut.first_alike);
+        let share = |cut: &Self| if cut.width > 1 { cut.share } else { 0 };
+        match class(self).cmp(&class(other)) {
+            Ordering::Equal if share(self).abs_diff(share(other)) > 20 => share(self) > share(other),
+            Ordering::Equal => share(self) > 0 && (self.clean, self.width) > (other.clean, other.width),
+            order => order == Ordering::Greater,
+        }
+    }
+}
+
+/// In order of preference: where a comma and another one cut alike, the comma stands before decimals.
+const DELIMITERS: [u8; 5] = *b";\t|, ";
 
 /// `None`: there is no record.
 pub(super) fn layout(text: &str, whole: bool, delimiter: Option<u8>, quote: Option<u8>, comment: Option<u8>) -> Option<Layout> {
     const RECORDS: usize = 500;
-    let candidates: &[u8] = delimiter.as_ref().map_or(b",;\t| ", std::slice::from_ref);
-    let mut best: Option<(f64, usize, u8, Vec<Vec<String>>)> = None;
+    let candidates: &[u8] = delimiter.as_ref().map_or(&DELIMITERS, std::slice::from_ref);
+    let mut best: Option<Cut> = None;
+    let mut steady = Vec::new();
     for &candidate in candidates {
-        let records = records(text, whole, candidate, quote, comment, RECORDS);
-        let mut widths = BTreeMap::<usize, usize>::new();
-        records.iter().for_each(|record| *widths.entry(record.len()).or_default() += 1);
-        let Some((&width, &count)) = widths.iter().max_by_key(|(width, count)| (**count, **width)) else { continue };
-        let share = count as f64 / records.len() as f64;
+        let Some(cut) = Cut::of(records(text, whole, candidate, quote, comment, RECORDS), candidate) else { continue };
         // A blank is in most texts; it separates cells only where nothing speaks against it.
-        if candidate == b' ' && delimiter.is_none() && (share < 1.0 || width < 3) {
+        if candidate == b' ' && delimiter.is_none() && (cut.share < 1000 || cut.width < 3 || !steady.is_empty()) {
             continue;
         }
-        let score = if width > 1 { share } else { 0.0 };
-        if best.as_ref().is_none_or(|(known, cells, ..)| score > *known + 0.02 || ((score - known).abs() <= 0.02 && width > *cells && score > 0.0)) {
-            best = Some((score, width, candidate, records));
+        if cut.steady() {
+            steady.push(candidate);
+        }
+        if best.as_ref().is_none_or(|known| cut.is_better_than(known)) {
+            best = Some(cut);
         }
     }
-    let (_, width, delimiter, records) = best?;
-    let first = records.into_iter().next()?;
-    let starts_with_data = first.iter().any(|cell| is_data(cell)) || first.len() != width || first.iter().all(|cell| cell.trim().is_empty());
-    Some(Layout { delimiter, width, starts_with_data, first })
+    let mut cut = best?;
+    // Where no delimiter cuts most records, the comma is the usual one.
+    if cut.width <= 1 && delimiter.is_none() {
+        cut = Cut::of(records(text, whole, b',', quote, comment, RECORDS), b',')?;
+    }
+    let delimiter = cut.delimiter;
+    let rival = steady.into_iter().find(|other| *other != delimiter);
+    let (is_steady, width) = (cut.steady(), cut.width);
+    let mut records = cut.records.into_iter();
+    let first = records.next()?;
+    let is_odd = first.len() != width || first.iter().all(|cell| cell.trim().is_empty());
+    Some(Layout { delimiter, rival, steady: is_steady, width, first, below: records.collect(), is_odd })
+}
+
+/// With a comma before decimals or between thousands.
+fn is_number(cell: &str) -> bool {
+    let mut numbers = Numbers::default();
+    numbers.see(cell.trim());
+    !numbers.is_dead()
 }
 
 /// The first records. What a tool for reading would refuse is taken as it comes: this is only to see how the file is cut.
@@ -175,15 +255,40 @@ mod tests {
     }
 
     #[test]
-    fn delimiters_and_headers() {
-        assert_eq!((of("a;b\n\"x;y\",z;2\n").delimiter, of("a;b\n1;2\n").starts_with_data), (b';', false));
+    fn delimiters_and_first_lines() {
+        assert_eq!((of("a;b\n\"x;y\",z;2\n").delimiter, of("a;b\n1;2\n").is_odd), (b';', false));
         assert_eq!(of("a|b, c|d\n1|2|3\n").delimiter, b'|');
         assert_eq!(of("name\tcity\nx\ty\n").first, ["name", "city"]);
-        assert!(of("1|2\n3|4\n").starts_with_data);
         assert_eq!((of("A11 6 A34\nA12 48 A32\n").delimiter, of("only\nx\ny\n").width), (b' ', 1));
-        assert!(of("someone@bank.example,x\ny@bank.example,z\n").starts_with_data);
+        assert_eq!(of("only\nx\ny\n").delimiter, b',');
         assert_eq!(of("a,b\n\"line\nend\",2\n").width, 2);
+        assert!(of("a title\na;b;c\n1;2;3\n").is_odd);
+        // Most lines are no records: the first one is cut as the delimiter says.
+        let commented = of("x,y\n# a\n# b\n1,2\n# c\n");
+        assert_eq!((commented.delimiter, commented.width, commented.first.len(), commented.is_odd), (b',', 1, 2, true));
         assert_eq!(layout("", true, None, Some(b'"'), None), None);
+    }
+
+    #[test]
+    fn a_comma_in_every_amount_is_no_delimiter() {
+        for (text, delimiter, width) in [
+            ("id;valor\n1;1,50\n2;2,50\n", b';', 2),
+            ("id;valor\n1;1.101,50\n2;N/D\n", b';', 2),
+            ("id;valor;taxa\n1;1,50;1,25\n2;2,50;\n", b';', 3),
+            ("valor;taxa\n1,50;1,25\n2,50;3,25\n", b';', 2),
+            // No header, one or two amounts in every record.
+            ("1;1,50\n2;2,50\n", b';', 2),
+            ("1,50;2,50\n3,50;4,50\n", b';', 2),
+            // A torn record does not change it.
+            ("id;valor;x\n1;1,50;a\n2;2,50\n3;3,50;b\n", b';', 3),
+            ("name,amount,note\nx,1,a;b\ny,2,c;d\n", b',', 3),
+            ("name,amount\n\"x, y\",1\nz,2\n", b',', 2),
+        ] {
+            let found = of(text);
+            assert_eq!((char::from(found.delimiter), found.width), (char::from(delimiter), width), "{text}");
+        }
+        assert_eq!(of("id;valor\n1;1,50\n").rival, None);
+        assert_eq!(of("1;1,50\n2;2,50\n").rival, Some(b','));
     }
 
     #[test]

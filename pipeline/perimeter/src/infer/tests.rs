@@ -152,3 +152,13 @@ fn refusal(result: Result<Proposal>) -> (String, u8, String) {
         Error::Contract(mistakes) => (mistakes.list[0].code.to_owned(), code, mistakes.list[0].message.clone()),
     }
 }
+
+#[test]
+fn the_document_lists_every_semantic_type() {
+    let document = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ingest.md")).unwrap();
+    let listed: Vec<&str> = document.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | ")).map(|(name, _)| name).collect();
+    let known: Vec<&str> = perimeter_detect::InfoType::all().map(|info_type| info_type.semantic_type()).chain(["FREE_TEXT"]).collect();
+    let first = listed.iter().position(|name| *name == known[0]).unwrap();
+    assert_eq!(listed[first..][..known.len()], known);
+    assert!(document.contains(&format!("These are the {} that detectors know", known.len() - 1)));
+}

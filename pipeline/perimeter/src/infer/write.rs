@@ -82,7 +82,7 @@ fn value(text: &mut String, line: &Line<'_>, indent: usize, item: bool) {
     let Line { leaf, proposed, nulls, distinct } = line;
     let profile = &leaf.profile;
     let values = profile.values().saturating_sub(nulls.saturating_sub(profile.nulls.min(*nulls)));
-    let mut counts = format!("{} values", grouped(values));
+    let mut counts = counted(values, "value");
     let _ = write!(counts, ", {} null", if *nulls == 0 { "none".to_owned() } else { grouped(*nulls) });
     match distinct {
         Some(distinct) => {
@@ -92,7 +92,11 @@ fn value(text: &mut String, line: &Line<'_>, indent: usize, item: bool) {
     }
     if proposed.logical == "string" && profile.longest > 0 {
         let (shortest, longest) = (profile.shortest.min(profile.longest), profile.longest);
-        let _ = if shortest == longest { write!(counts, ", {longest} characters each") } else { write!(counts, ", {shortest} to {longest} characters") };
+        let _ = if shortest == longest {
+            write!(counts, ", {} each", counted(longest as u64, "character"))
+        } else {
+            write!(counts, ", {shortest} to {longest} characters")
+        };
     }
     let _ = writeln!(text, "{:indent$}# {counts}", "");
     if leaf.in_path {
@@ -141,6 +145,11 @@ pub(super) fn quoted(text: &str) -> String {
         && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && !matches!(text.to_ascii_lowercase().as_str(), "y" | "n" | "yes" | "no" | "on" | "off" | "true" | "false" | "null");
     if plain { text.to_owned() } else { serde_json::Value::from(text).to_string() }
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn counted(number: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// `1,234,567`.

@@ -47,7 +47,7 @@ fn values_of_several_kinds_are_for_a_person() {
     let path = bench.write("in.json", "{\"a\": 1, \"b\": 1, \"c\": 1}\n{\"a\": \"x\", \"b\": 1.5, \"c\": {\"d\": 1}}\n{\"a\": true, \"b\": 1e300, \"c\": 3}\n");
     let proposal = bench.infer(&path).unwrap();
     assert_eq!(columns(&proposal), ["a: string!", "b: double!", "c: bigint"]);
-    assert!(proposal.yaml.contains("# decide: 1 texts, 1 numbers and 1 booleans stand here"), "{}", proposal.yaml);
+    assert!(proposal.yaml.contains("# decide: 1 text and 1 number and 1 boolean stand here: 33.3 % are of this kind"), "{}", proposal.yaml);
     assert!(proposal.yaml.contains("# decide: some records have something else at this place"), "{}", proposal.yaml);
     // What the comments say of the records comes true, and no record is lost without a count.
     assert_eq!(proposal.unreadable.keys().collect::<Vec<_>>(), ["a.type", "c.type"]);
@@ -129,4 +129,46 @@ fn other_encodings() {
     let bytes: Vec<u8> = std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
     let proposal = bench.accepted("in.json", bytes);
     assert!(proposal.source_line.contains("encoding: utf-16"), "{}", proposal.source_line);
+}
+
+#[test]
+fn a_column_is_what_most_of_its_values_are() {
+    let bench = Bench::new();
+    let record = |at: u32| format!("{{\"open\": {}, \"amount\": {at}.25, \"n\": {at}, \"day\": \"2026-01-{:02}\"}}\n", at.is_multiple_of(2), at % 28 + 1);
+    let odd = "{\"open\": \"yes\", \"amount\": \"unknown\", \"n\": \"x\", \"day\": 7}\n";
+    let path = bench.write("in.json", (0..20).map(record).collect::<String>() + odd);
+    let proposal = bench.infer(&path).unwrap();
+    assert_eq!(columns(&proposal), ["open: boolean!", "amount: decimal(18,2)!", "n: bigint!", "day: date iso!"]);
+    assert!(
+        proposal.yaml.contains("# decide: 1 text and 20 booleans stand here: 95.2 % are of this kind, and what is of another is rejected"),
+        "{}",
+        proposal.yaml
+    );
+    // One record breaks four rules.
+    assert_eq!((proposal.rejected, proposal.unreadable.values().sum::<u64>()), (1, 4));
+    assert!(proposal.yaml.contains("# decide: rejected with this contract: 1 record, by rule: amount.type 1"), "{}", proposal.yaml);
+    assert_eq!(bench.check(&proposal).rows_rejected, 1);
+}
+
+#[test]
+fn booleans_are_counted_like_other_values() {
+    let bench = Bench::new();
+    let proposal = bench.accepted("in.json", "{\"a\": true, \"b\": false}\n{\"a\": false, \"b\": false}\n{\"a\": true, \"b\": false}\n");
+    assert!(proposal.yaml.contains("# 3 values, none null, 2 distinct") && proposal.yaml.contains("# 3 values, none null, 1 distinct"), "{}", proposal.yaml);
+}
+
+#[test]
+fn one_object_over_several_lines_is_said_to_be_one() {
+    let bench = Bench::new();
+    for text in ["{\n  \"records\": [\n    {\"a\": 1}\n  ]\n}\n", "{\"secret\": 1,\n\"b\": 2}"] {
+        let path = bench.write("in.json", text);
+        let (code, exit, message) = refusal(bench.infer(&path));
+        assert_eq!((code.as_str(), exit), ("json-layout", 2), "{message}");
+        assert!(message.contains("in.json is one JSON object over several lines") && !message.contains("secret"), "{message}");
+    }
+    // Neither is one object: the first is none at all, the second is several.
+    for text in ["{\"nothing\"\n", "{}\n{}\n"] {
+        let path = bench.write("in.json", text);
+        assert_eq!(refusal(bench.infer(&path)).0, "nothing-readable", "{text}");
+    }
 }

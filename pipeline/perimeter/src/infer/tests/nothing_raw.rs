@@ -123,3 +123,44 @@ fn keys_of_only_some_paths_or_that_the_records_have_are_no_columns() {
     let proposal = propose(&bench.stores, &asked(&[&one, &two])).unwrap();
     assert_eq!(super::columns(&proposal), ["a: string!", "b: bigint!", "dt: date iso!"]);
 }
+
+/// What must not leave of records that no delimiter cuts, or that are taken for a header.
+const NAMES: [&str; 5] = ["MARIA", "SOUZA", "FLORES", "RETORNO", "BANCO"];
+
+#[test]
+fn fixed_width_is_refused_without_a_word_of_it() {
+    let records = |width: usize, first: &str| -> String {
+        let line = |at: usize| format!("1{at:05}MARIA SOUZA {at}");
+        std::iter::once(first.to_owned()).chain((0..30).map(line)).map(|line| format!("{line:width$}\r\n")).collect()
+    };
+    for (name, width, first) in [
+        ("cnab.ret", 240, "02RETORNO01COBRANCA      1234 56789012   MARIA SOUZA ME     341BANCO X"),
+        ("header.txt", 60, "HEADER MARIA SOUZA"),
+        ("short.csv", 24, "0HEADER"),
+    ] {
+        let bench = Bench::new();
+        let path = bench.write(name, records(width, first));
+        let Error::Failed(failure) = bench.infer(&path).unwrap_err() else { panic!("{name}") };
+        let said = format!("{failure:?}");
+        assert_eq!((failure.code, failure.message.contains(&format!("all 31 lines looked at have {width} characters"))), ("fixed-width", true), "{said}");
+        assert!(said.contains("format: fixedWidth") && said.contains("docs/ingest.md"), "{said}");
+        assert!(!NAMES.iter().any(|raw| said.contains(raw)), "{said}");
+        // Who insists gets columns by position.
+        let request = Request { format: Some(FormatName::Csv), ..asked(&[&path]) };
+        let proposal = propose(&bench.stores, &request).unwrap();
+        assert!(!NAMES.iter().any(|raw| proposal.yaml.contains(raw)), "{}", proposal.yaml);
+    }
+}
+
+#[test]
+fn first_lines_of_persons_and_keys_of_persons_are_not_shown() {
+    let bench = Bench::new();
+    for text in ["MARIA SOUZA;RUA DAS FLORES\nJOSE LIMA;RUA A\nANA PAZ;RUA B\n", "MARIA SOUZA\nJOSE LIMA\n", "CONTA 00123 BANCO X;b\nCONTA 00124 BANCO Y;c\n"] {
+        let proposal = bench.accepted("in.csv", text);
+        assert!(proposal.source_line.contains("header: false") && proposal.yaml.contains("# decide: the first line looks like data"), "{}", proposal.yaml);
+        assert!(!NAMES.iter().any(|raw| proposal.yaml.contains(raw)), "{}", proposal.yaml);
+    }
+    let proposal = bench.accepted("in.json", "{\"n\": 1, \"MARIA SOUZA\": 2}\n{\"n\": 3, \"JOSE LIMA\": 4}\n");
+    assert_eq!(super::columns(&proposal), ["n: bigint!"]);
+    assert!(!NAMES.iter().any(|raw| proposal.yaml.contains(raw)), "{}", proposal.yaml);
+}

@@ -133,7 +133,7 @@ fn dates_as_they_are_written() {
         ("n", vec!["19800131", "19991201"], "bigint!", "# 2 values, none null, 2 distinct"),
         ("at", vec!["2026-01-31T10:20:30Z", "2026-01-31T10:20:30-03:00"], "timestamp iso utc!", "# ISO 8601 timestamps: 100 % of 2 distinct values"),
         ("at", vec!["2026-01-31 10:20:30", "2026-01-31 10:20:31"], "timestamp iso local!", "# decide: no value says its offset"),
-        ("at", vec!["2026-01-31T10:20:30Z", "2026-01-31T10:20:30"], "timestamp iso utc by default!", "# decide: the zone of the 1 values without an offset"),
+        ("at", vec!["2026-01-31T10:20:30Z", "2026-01-31T10:20:30"], "timestamp iso utc by default!", "# decide: the zone of the 1 value without an offset"),
         ("at", vec!["31/01/2026 10:20", "01/02/2026 23:59"], "timestamp dd/MM/yyyy HH:mm local!", "# dd/MM/yyyy HH:mm: 100 %"),
         ("d", vec!["2026-01-31", "31/01/2026"], "string!", "# 2 values"),
         ("d", vec!["2026-02-30", "2026-01-31"], "string!", "# 2 values"),
@@ -230,7 +230,7 @@ fn records_that_nobody_can_read_are_counted() {
     let proposal = bench.infer(&path).unwrap();
     assert_eq!(columns(&proposal), ["a: bigint!", "b: string!"]);
     assert_eq!((proposal.rows, proposal.unreadable.clone()), (4, BTreeMap::from([("ragged".to_owned(), 1), ("torn-quote".to_owned(), 1)])));
-    assert!(proposal.yaml.contains("with this contract, by rule: ragged 1, torn-quote 1"), "{}", proposal.yaml);
+    assert!(proposal.yaml.contains("with this contract: 2 records, by rule: ragged 1, torn-quote 1"), "{}", proposal.yaml);
     assert_eq!(bench.check(&proposal).rows_rejected, 2);
 }
 
@@ -261,7 +261,7 @@ fn files_with_the_same_columns_make_one_contract() {
     let (one, two) = (bench.write("one.csv", "a;b\n1;x\n2;y\n"), bench.write("two.csv", "b;a\nz;3.5\n;4\n"));
     let proposal = bench.accepts(&asked(&[&two, &one, &one]));
     assert_eq!((columns(&proposal).join(", ").as_str(), proposal.rows), ("a: decimal(18,1)!, b: string", 4));
-    assert!(proposal.yaml.contains("one.csv and 1 more files"), "{}", proposal.yaml);
+    assert!(proposal.yaml.contains("one.csv and 1 more file."), "{}", proposal.yaml);
     assert!(proposal.source_line.contains("/*.csv\""), "{}", proposal.source_line);
     let pattern = bench.folder.path().join("*.csv");
     assert_eq!(bench.accepts(&asked(&[&pattern])).yaml, proposal.yaml);
@@ -275,7 +275,67 @@ fn files_with_different_columns_are_refused() {
         let (code, exit, message) = refusal(propose(&bench.stores, &asked(&[&one, &two])));
         assert_eq!((code.as_str(), exit), ("different-columns", 2), "{message}");
         assert!(message.contains("one.csv") && message.contains("two.csv") && message.contains(said), "{message}");
+        assert!(message.contains("the first of 2. In file 2: "), "{message}");
     }
+    // Folders whose values are not shown do not tell files apart.
+    let bench = Bench::new();
+    let (one, two) = (bench.write("dt=1/in.csv", "a;b\n1;x\n"), bench.write("dt=2/in.csv", "a\n1\n"));
+    let (_, _, message) = refusal(propose(&bench.stores, &asked(&[&two, &one])));
+    assert!(message.contains("by name the first of 2. In file 2: "), "{message}");
+}
+
+#[test]
+fn decimal_commas_in_every_record() {
+    let bench = Bench::new();
+    for (text, wanted) in [
+        ("id;valor\n1;1,50\n2;2,50\n", ["id: string!", "valor: decimal(18,2)!"]),
+        ("id;valor\n1;1.101,50\n2;2.000,50\n", ["id: string!", "valor: decimal(18,2)!"]),
+        ("id;valor\n1;1,50\n2;N/D\n", ["id: string!", "valor: decimal(18,2)"]),
+    ] {
+        let proposal = bench.accepted("in.csv", text);
+        assert_eq!(columns(&proposal), wanted, "{text}");
+        assert!(proposal.source_line.contains("delimiter: \";\", decimalSeparator: \",\""), "{}", proposal.source_line);
+        assert!(!proposal.yaml.contains("decide: the delimiter"), "{}", proposal.yaml);
+    }
+    // Without a header both could be.
+    let proposal = bench.accepted("in.csv", "1;1,50\n2;2,50\n");
+    assert_eq!(columns(&proposal), ["column_1: bigint!", "column_2: decimal(18,2)!"]);
+    assert!(proposal.yaml.contains("# decide: the delimiter: ',' cuts every line into as many cells"), "{}", proposal.yaml);
+}
+
+#[test]
+fn markers_of_nulls_are_none_in_quotes() {
+    let bench = Bench::new();
+    let proposal = bench.accepted("in.csv", "k;day\na;2026-01-02\nb;\"NULL\"\nc;2026-01-03\n");
+    assert_eq!(columns(&proposal), ["k: string!", "day: string!"]);
+    assert!(!proposal.source_line.contains("nullMarkers"), "{}", proposal.source_line);
+    assert!(proposal.yaml.contains("# decide: all but 1 quoted text, which no marker makes null, look like another type"), "{}", proposal.yaml);
+    assert!(proposal.yaml.contains("# 3 values, none null, 3 distinct"), "{}", proposal.yaml);
+    let proposal = bench.accepted("in.csv", "k;day;n\na;2026-01-02;\"NULL\"\nb;NULL;1\nc;2026-01-03;NULL\n");
+    assert_eq!(columns(&proposal), ["k: string!", "day: date iso", "n: string"]);
+    assert!(proposal.source_line.contains("nullMarkers: [\"NULL\"]"), "{}", proposal.source_line);
+    assert!(proposal.yaml.contains("# 2 values, 1 null, 2 distinct"), "{}", proposal.yaml);
+}
+
+#[test]
+fn the_job_has_what_an_almost_numeric_column_needs() {
+    let bench = Bench::new();
+    let mut text = "key;amount\n".to_owned();
+    (0..40).for_each(|at| text += &format!("k{at};{at},50\n"));
+    let proposal = bench.accepted("in.csv", text + "k40;N/D\nk41;1,5 ca.\n");
+    assert_eq!(columns(&proposal), ["key: string!", "amount: string"]);
+    assert!(proposal.yaml.contains("# decide: numbers: 97.5 % of the distinct values"), "{}", proposal.yaml);
+    assert!(proposal.source_line.contains("decimalSeparator: \",\", nullMarkers: [\"N/D\"]"), "{}", proposal.source_line);
+}
+
+#[test]
+fn few_values_do_not_make_a_meaning() {
+    let bench = Bench::new();
+    let proposal = bench.accepted("in.csv", "nome;n\nMaria Souza;1\nMaria Souza;2\n");
+    assert!(proposal.yaml.contains("# decide: perhaps PERSON_NAME: 100 % of 1 distinct value, too few to tell"), "{}", proposal.yaml);
+    assert!(!proposal.yaml.contains("semanticType"), "{}", proposal.yaml);
+    let proposal = bench.accepted("in.csv", "nome;n\nMaria Souza;1\nJoana Lima;2\nPedro Silva;3\n");
+    assert!(proposal.yaml.contains("{property: semanticType, value: PERSON_NAME}"), "{}", proposal.yaml);
 }
 
 #[test]
