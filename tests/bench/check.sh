@@ -43,7 +43,7 @@ for format in parquet csv; do
   "$python" - "$out/ours.json" "$out/theirs.json" "$format" <<'P'
 import json, sys
 ours, theirs = (json.load(open(path)) for path in sys.argv[1:3])
-same = (ours["rows"], ours["rejections"]) == (theirs["rows"], theirs["rejections"])
+same = ({k: ours["rows"][k] for k in theirs["rows"]}, ours["rejections"]) == (theirs["rows"], theirs["rejections"])
 print(f"{sys.argv[3]}: both count the same" if same else f"{sys.argv[3]}: COUNTS DIFFER: {ours['rows']} {ours['rejections']} / {theirs}")
 P
 done
