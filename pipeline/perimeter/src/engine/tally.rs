@@ -55,7 +55,7 @@ impl Tally {
                     self.count(&of.name, (source, file), &rule.code, rows, &first);
                 }
             }
-            self.rows_rejected += broken.newly_rejected();
+            self.rows_rejected += broken.rejected();
         }
     }
 
