@@ -337,7 +337,7 @@ pub struct SetRule {
 
 /// What must hold of rows or of the dataset. Columns are indices into [`Schema::columns`].
 ///
-/// The first four say which rows are wrong, and reject those; the last two give one verdict about the dataset. All of them look at the rows that break no rule of
+/// The first four say which rows are wrong, and reject those; the last two give one verdict about the dataset. All of them but expressions look at the rows that break no rule of
 /// their own (no [`Check`], no type, no `required`).
 #[derive(Clone, Debug)]
 pub enum SetCheck {

@@ -74,7 +74,7 @@ pub(super) fn primary_key(mut keys: Vec<KeyColumn>, report: &mut Report) -> Opti
         }
     }
     let last = i32::try_from(keys.len()).unwrap_or(i32::MAX);
-    if report.len() == before
+    if report.is_empty()
         && let Some(position) = keys.iter().filter_map(|key| key.position.as_ref()).find(|position| position.value > last)
     {
         let message = format!("`primaryKeyPosition` leaves out a number: the key has {last} column{}", if last == 1 { "" } else { "s" });
