@@ -294,10 +294,11 @@ async fn whole_numbers_in_rules_do_not_wrap() {
         ("SELECT sum(k) - 1 AS s FROM t WHERE at < '2000-01-01' GROUP BY i HAVING sum(k) > 5", Bound::Be(number(MAX - 1))),
         ("SELECT sum(x) FROM (SELECT CASE WHEN at < '2000-01-01' THEN k ELSE -k END AS x FROM t)", Bound::Be(number(0))),
         ("SELECT sum(CAST(k AS DECIMAL(38, 0))) FROM t", Bound::Be(number(2 * MAX))),
-        ("SELECT avg(d) FROM t", Bound::GreaterThan(number(0))),
+        ("SELECT avg(CAST(i AS DECIMAL(30, 0))) FROM t", Bound::Be(number(2_147_483_647))),
         ("SELECT count(*) FROM t WHERE at - TIMESTAMP '1969-12-31 00:00:00' > INTERVAL '2 days'", Bound::Be(number(1))),
     ] {
-        let (_, tally) = World::new(tables(vec![sql("q", query, bound)])).check().await;
+        let (_, tally) =
+            World::new(tables(vec![sql("q", query, bound)])).check_with(Limits::default()).await.unwrap_or_else(|error| panic!("{query}: {error:?}"));
         assert!(tally.verdicts[0].holds, "{query}");
     }
     // No value, so the row is rejected; never because of another number.
@@ -723,7 +724,7 @@ async fn columns_that_only_rules_look_at_are_read() {
     let rules = vec![expression("no-seven", "n <> 7 AND length(id) < 3"), unique("id.unique", &[0]), unique("n.unique", &[1])];
     let world = World::new(vec![parquet(rules)]);
     let (plan, tally) = world.check().await;
-    let expected = BTreeMap::from([("t.id.unique".into(), 2), ("t.n.unique".into(), 2), ("t.no-seven".into(), 2)]);
+    let expected = BTreeMap::from([("t.id.unique".into(), 2), ("t.no-seven".into(), 2)]);
     assert_eq!((tally.rejections, tally.rows_rejected), (expected.clone(), 4));
     let sealed = run::run(&plan, &Services::new(Limits::default())).await.unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!((sealed.manifest().rejections.clone(), sealed.manifest().rows.written), (expected, 0));
