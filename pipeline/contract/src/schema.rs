@@ -337,8 +337,8 @@ pub struct SetRule {
 
 /// What must hold of rows or of the dataset. Columns are indices into [`Schema::columns`].
 ///
-/// The first four say which rows are wrong, and reject those; the last two give one verdict about the dataset. All of them look at the rows that break no rule of
-/// their own (no [`Check`], no type, no `required`).
+/// The first four say which rows are wrong, and reject those; the last two give one verdict about the dataset. An expression looks at every row whose cells it can
+/// read; the others look at the rows that break no rule of their own (no [`Check`], no type, no `required`, no expression).
 #[derive(Clone, Debug)]
 pub enum SetCheck {
     /// `unique: true` (one column) or `primaryKey: true` (all such columns together, in `primaryKeyPosition`). Every row that shares its values with another row is

@@ -3,8 +3,10 @@
 //! - [`session`]: one session per job: the user's memory limit, encrypted spills, sort-merge joins, no dynamic filters.
 //! - [`scan`]: a source as a table: *read* and *check* fused, every unit read whatever the query skips.
 //! - [`rules`]: rules about rows, sets and datasets, compiled: [`expression`]s, [`query`]s, sorted [`digests`]; [`tally`]: what a pass has counted.
+//! - [`checked`]: whole numbers in rules that fail where the engine would wrap.
 //! - [`pool`]: the memory that sorts and joins share; [`spill`]: spill files encrypted with a key that lives as long as the process.
 //! - [`failure`]: engine errors carry cell values in their texts, so they are sorted by kind and never shown.
+pub mod checked;
 pub mod digests;
 pub mod emit;
 pub mod expression;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 /// A boolean expression over the columns of one row.
 ///
-/// It looks at rows that break no rule of their own. False breaks the rule; null passes. A row for which it has no value at all (a division by zero, an overflow, a
-/// failing cast) breaks it too: nothing goes on that was not shown to hold.
+/// It looks at the rows in which every cell that it reads is a value of its column's type, whatever else they break. False breaks the rule; null passes. A row for
+/// which it has no value at all (a division by zero, an overflow, a failing cast) breaks it too: nothing goes on that was not shown to hold.
 pub trait RowRule: Send + Sync + std::fmt::Debug {
     /// Which rule of the contract's `rules` it is.
     fn rule(&self) -> usize;
@@ -22,15 +22,19 @@ pub trait RowRule: Send + Sync + std::fmt::Debug {
     fn evaluate(&self, rows: usize, columns: Vec<ArrayRef>, broken: &mut dyn FnMut(u32));
 }
 
-/// Appends what the clean rows of a batch break.
-pub(crate) fn evaluate(rules: &[Arc<dyn RowRule>], checker: &Checker, columns: &[Option<&Typed>], clean: &Clean, broken: &mut Vec<Broken>) -> Result<()> {
-    if clean.is_empty() {
-        return Ok(());
-    }
+/// Appends what the rows of a batch break. A row with a cell that a rule reads and that is no value says nothing about that rule.
+pub(crate) fn evaluate(rules: &[Arc<dyn RowRule>], checker: &Checker, columns: &[Option<&Typed>], rows: usize, broken: &mut Vec<Broken>) -> Result<()> {
     for rule in rules {
         let Some(code) = checker.set_code(rule.rule()) else { continue };
-        let arrays: Option<Vec<ArrayRef>> = rule.columns().iter().map(|column| clean.take(&columns.get(*column)?.as_ref()?.array)).collect();
-        rule.evaluate(clean.len(), arrays.ok_or_else(not_read)?, &mut |at| broken.push(Broken { row: clean.row(at), code }));
+        let seen: Vec<&Typed> = rule.columns().iter().map(|column| columns.get(*column).copied().flatten()).collect::<Option<_>>().ok_or_else(not_read)?;
+        let mut unread: Vec<Broken> = seen.iter().flat_map(|typed| &typed.untyped).map(|row| Broken { row: *row, code }).collect();
+        unread.sort_unstable();
+        let readable = Clean::new(rows, &unread);
+        if readable.is_empty() {
+            continue;
+        }
+        let arrays: Option<Vec<ArrayRef>> = seen.iter().map(|typed| readable.take(&typed.array)).collect();
+        rule.evaluate(readable.len(), arrays.ok_or_else(not_read)?, &mut |at| broken.push(Broken { row: readable.row(at), code }));
     }
     Ok(())
 }

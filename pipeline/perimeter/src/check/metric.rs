@@ -1,6 +1,6 @@
 //! Verdicts about the dataset: what a metric counts, and whether the count is what the contract says.
 //!
-//! Metrics look at the clean rows of a source: those that break no rule of their own (type, `required`, value rules). `rows` of a metric is how many of them it
+//! Metrics look at the clean rows of a source: those that break no rule of their own (type, `required`, value rules, expressions). `rows` of a metric is how many of them it
 //! counts; `percent` is `100 * counted / clean rows`, compared exactly, and 0 when there is no row. `rowCount` is the number of clean rows, in either unit.
 use super::rules::Rule;
 use super::sets::{Clean, Counts};

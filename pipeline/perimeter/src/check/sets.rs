@@ -7,14 +7,15 @@
 //! | sorted digests to violations | [`Walk`] |
 //! | which records break which of these rules | [`Violations`] |
 //!
-//! All of it looks at *clean* rows: those that break no rule of their own (type, `required`, value rules). Whether a row breaks an expression or another set rule
+//! All of it looks at *clean* rows: those that break no rule of their own (type, `required`, value rules, expressions). Whether a row breaks another set rule
 //! changes nothing, so the order of rules does not matter, and references may go in circles.
 //!
 //! Values never leave the unit that reads them. A row's key becomes a 128-bit digest under a key that is drawn for the run and forgotten with it
 //! ([`digest`]); what is sorted, and may be spilled, is `digest, group, side, file, record number`. Two different keys share a digest with a
 //! probability of about n²/2^129: 10^-21 for a billion rows.
 //!
-//! Nulls: a row with a null in one of a rule's columns shares with none, refers to nothing and is neither before nor after another.
+//! Nulls: a row with a null in one of a rule's columns shares with none and refers to nothing; a null that should be in order is neither before nor after another.
+//! Only where rows are grouped (`per`) null is a group, as in SQL.
 pub mod digest;
 mod observe;
 mod plan;
@@ -31,7 +32,7 @@ use super::{Broken, Typed};
 use crate::error::Result;
 use arrow::array::{ArrayRef, UInt32Array};
 
-/// The rows of a batch that break no rule of their own.
+/// The rows of a batch without those that break something.
 #[derive(Debug)]
 pub struct Clean {
     rows: u32,
@@ -110,8 +111,6 @@ pub struct Observed<'a> {
     pub clean: &'a Clean,
     /// The record number of a row of the batch.
     pub number: &'a dyn Fn(usize) -> u64,
-    /// Clean rows that a rule about one row rejects, sorted by row.
-    pub rejected: &'a [Broken],
 }
 
 /// Looks on while a unit is read.

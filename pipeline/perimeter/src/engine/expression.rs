@@ -1,22 +1,21 @@
 //! Expressions of contracts, compiled by the engine to a [`RowRule`].
 //!
 //! An expression is over the columns of one source and nothing else: no subquery, aggregate or window, no function that gives another answer tomorrow. It is compiled once
-//! per source, over the columns that it names. Whole numbers that overflow are errors here, not other numbers.
+//! per source, over the columns that it names. Whole numbers that overflow are errors, not other numbers ([`super::checked`]).
 //!
 //! The engine's errors while it evaluates a batch quote cells and do not say which row failed: the batch is halved until the rows that fail stand alone. What an
 //! expression says of a row in a batch that did not fail is what it says of the row alone.
-use super::{Limits, session};
+use super::{Limits, checked, session};
 use crate::check::expression::RowRule;
 use crate::read::arrow_schema;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, Result as EngineResult};
+use datafusion::common::DFSchema;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, Volatility};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::BinaryExpr;
 use datafusion::prelude::SessionContext;
 use perimeter_contract::Diagnostic;
 use perimeter_contract::schema::{Schema, SetCheck, SetRule};
@@ -25,7 +24,7 @@ use std::sync::Arc;
 /// Compiles the expressions of a contract.
 ///
 /// # Errors
-/// `invalid-expression`: it cannot be parsed, names what is not there, or is no boolean. `expression-not-allowed`: it is more than an expression over one row.
+/// `invalid-expression`: it cannot be parsed, names what is not there, reads no column, or is no boolean. `expression-not-allowed`: it is more than an expression over one row.
 pub fn compile(schema: &Schema) -> Result<Vec<Arc<dyn RowRule>>, Vec<Diagnostic>> {
     let expressions: Vec<(usize, &SetRule, &str)> = schema
         .rules
@@ -65,6 +64,9 @@ fn one(context: &SessionContext, schema: &Schema, number: usize, rule: &SetRule,
     for column in logical.column_refs() {
         columns.push(of_all.index_of_column(column).map_err(fail)?);
     }
+    if columns.is_empty() {
+        return Err(invalid("it reads no column"));
+    }
     columns.sort_unstable();
     let projected: SchemaRef = Arc::new(all.project(&columns).map_err(|error| invalid(&error.to_string()))?);
     let seen = DFSchema::try_from(projected.as_ref().clone()).map_err(fail)?;
@@ -72,25 +74,18 @@ fn one(context: &SessionContext, schema: &Schema, number: usize, rule: &SetRule,
     let simplify = SimplifyContext::builder().with_schema(Arc::new(seen.clone())).with_config_options(Arc::clone(state.config_options())).build();
     let simplifier = ExprSimplifier::new(simplify);
     // Some functions (coalesce) are there only as what they are simplified to.
-    let simple = simplifier.coerce(logical, &seen).and_then(|coerced| simplifier.simplify(coerced)).map_err(fail)?;
-    let physical = state.create_physical_expr(simple, &seen).and_then(strict).map_err(fail)?;
+    let simple = simplifier
+        .coerce(logical, &seen)
+        .and_then(|coerced| checked::expression(coerced, &seen))
+        .and_then(|checked| simplifier.simplify(checked))
+        .map_err(fail)?;
+    let physical = state.create_physical_expr(simple, &seen).map_err(fail)?;
     // What fails without any row would fail for all of them.
     physical.evaluate(&RecordBatch::new_empty(Arc::clone(&projected))).map_err(fail)?;
     if !matches!(physical.data_type(&projected), Ok(DataType::Boolean)) {
         return Err(invalid("it is no boolean"));
     }
     Ok(Expression { rule: number, columns, schema: projected, physical })
-}
-
-/// Arithmetic that overflows is an error.
-fn strict(physical: Arc<dyn PhysicalExpr>) -> EngineResult<Arc<dyn PhysicalExpr>> {
-    physical
-        .transform_up(|node| {
-            let Some(binary) = node.downcast_ref::<BinaryExpr>() else { return Ok(Transformed::no(node)) };
-            let checked = BinaryExpr::new(Arc::clone(binary.left()), *binary.op(), Arc::clone(binary.right())).with_fail_on_overflow(true);
-            Ok(Transformed::yes(Arc::new(checked)))
-        })
-        .data()
 }
 
 /// What an expression over one row may be made of; else what it may not. Exhaustive: what is not known is not allowed.

@@ -2,13 +2,13 @@
 //!
 //! `{object}`, `${object}` and `${table}` stand for the rule's source; `{property}` and `${column}` for the column under which the rule stands. Tables are called as the
 //! job calls its sources, and as their contracts call them where that is clear; the rule's own source comes first. A query is one SELECT without functions that give
-//! another answer tomorrow, and gives one row with one number. The number is never shown.
+//! another answer tomorrow, and gives one row with one number. The number is never shown. Whole numbers that overflow fail the query ([`super::checked`]).
 //!
 //! Where its result depends on the order of rows (sums of floats, windows, LIMIT), a query runs over one partition in the order of files and records, so that it
 //! is the same whatever the number of threads.
 use super::failure::FirstFailure;
 use super::scan::{CheckedSource, CheckedTable, Pass, Reading};
-use super::{Limits, session};
+use super::{Limits, checked, session};
 use crate::check::metric::{Quantity, Verdict, wanted};
 use crate::error::{Culprit, Failure, Result};
 use crate::plan::Plan;
@@ -85,6 +85,12 @@ async fn one(sources: &[Source], index: usize, rule: &SetRule, query: &str) -> R
     let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
     options.verify_plan(&plan).map_err(fail)?;
     let ordered = walk(&plan, &tables).map_err(|what| refuse(&what))?;
+    if !reads_a_table(&plan).map_err(fail)? {
+        return Err(invalid("it reads no table of the job"));
+    }
+    // What the engine finds out about types must not come out only once rows are there.
+    checked::check_arithmetic(&context);
+    context.state().optimize(&plan).map_err(fail)?;
     match plan.schema().fields().iter().as_slice() {
         [field] if field.data_type().is_numeric() => Ok((sql, tables, ordered)),
         _ => Err(invalid("it does not give one number")),
@@ -126,6 +132,15 @@ fn written_out(sources: &[Source], own: usize, rule: &SetRule, query: &str) -> O
         }
     }
     Some(sql)
+}
+
+fn reads_a_table(plan: &LogicalPlan) -> datafusion::common::Result<bool> {
+    let mut reads = false;
+    plan.apply_with_subqueries(|node| {
+        reads |= matches!(node, LogicalPlan::TableScan(_));
+        Ok(if reads { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(reads)
 }
 
 /// Whether the result depends on the order of rows; else what is not allowed.
@@ -235,6 +250,7 @@ async fn answer(query: &DatasetQuery, plan: &Plan, services: &Services, name: &s
         },
     };
     let context: SessionContext = session(&limits).map_err(fail)?;
+    checked::check_arithmetic(&context);
     let mut read: BTreeMap<usize, Arc<CheckedSource>> = BTreeMap::new();
     for (table, index) in &query.tables {
         let Some((source, input)) = plan.contract.job.sources.get(*index).zip(plan.inputs.get(*index)) else { continue };

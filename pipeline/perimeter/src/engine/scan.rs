@@ -103,8 +103,6 @@ pub struct Reading {
 pub struct Pass {
     rules: Arc<JobRules>,
     source: usize,
-    /// Rows are held against rules about rows.
-    expressions: bool,
     /// Rows that an earlier pass has found to break rules about sets are rejected.
     violations: Option<Arc<Violations>>,
     /// Rows are counted and digested.
@@ -116,7 +114,7 @@ pub struct Pass {
 impl Pass {
     /// Gives the clean rows of a source: those that break no rule of their own.
     pub fn clean(rules: &Arc<JobRules>, source: usize) -> Self {
-        Self { rules: Arc::clone(rules), source, expressions: false, violations: None, gather: None, ahead: true }
+        Self { rules: Arc::clone(rules), source, violations: None, gather: None, ahead: true }
     }
 }
 
@@ -182,14 +180,14 @@ impl CheckedSource {
 
     /// Reads a unit by the rules of this pass.
     fn ingest_with(&self, ingest: &Ingest<'_>, number: usize, counts: bool, accept: &mut dyn Accept) -> Result<UnitTally> {
-        let Pass { rules, source, expressions, violations, gather, .. } = &self.pass;
+        let Pass { rules, source, violations, gather, .. } = &self.pass;
         let (unit, own) = (&self.units[number], &rules.sources[*source]);
         let gather = gather.as_ref().filter(|_| counts && rules.sets.looks_at(*source));
         let mut records: Option<Records> = gather.map(|gather| gather.sink());
         let mut observer = gather.zip(records.as_mut()).map(|(gather, records)| UnitObserver::new(&rules.sets, &gather.key, *source, unit.file, records));
         let unit_rules = UnitRules {
             checker: Some(Arc::clone(if gather.is_some() { &own.gathering } else { &own.checker })),
-            rows: if *expressions { &own.rows } else { &[] },
+            rows: &own.rows,
             violations: violations.as_ref().and_then(|violations| violations.of_file(*source, unit.file)),
             observer: observer.as_mut().map(|observer| observer as &mut dyn Observe),
         };
@@ -356,7 +354,6 @@ impl Checked {
             let pass = Pass {
                 rules: Arc::clone(&plan.rules),
                 source: index,
-                expressions: true,
                 violations: passes.violations.clone(),
                 gather: passes.gather.clone(),
                 ahead: passes.ahead,

@@ -104,7 +104,7 @@ impl Tally {
                     self.count(&of.name, (source, file), &rule.code, rows, &first);
                 }
             }
-            self.reject(source, broken.newly_rejected());
+            self.reject(source, broken.rejected());
         }
     }
 

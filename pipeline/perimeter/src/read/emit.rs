@@ -204,18 +204,21 @@ impl<'a> Emit<'a> {
         Ok(())
     }
 
-    /// Rules about rows and sets, over the rows that break no rule of their own.
+    /// Rules about rows, then rules about sets over the rows that break no rule of their own: neither about a value nor about the row.
     fn look_further(&mut self, rows: usize, columns: &[Option<&Typed>], number: &dyn Fn(usize) -> u64, broken: &mut Vec<Broken>) -> Result<()> {
         let UnitRules { rows: row_rules, violations, observer, .. } = &mut self.further;
         if rows == 0 || (row_rules.is_empty() && violations.is_none() && observer.is_none()) {
             return Ok(());
         }
+        if !row_rules.is_empty() {
+            expression::evaluate(row_rules, &self.rules, columns, rows, broken)?;
+            broken.sort_unstable();
+            broken.dedup();
+        }
         let clean = Clean::new(rows, broken);
         let own = broken.len();
-        expression::evaluate(row_rules, &self.rules, columns, &clean, broken)?;
-        broken.get_mut(own..).unwrap_or_default().sort_unstable();
         if let Some(observer) = observer {
-            observer.batch(&Observed { columns, clean: &clean, number, rejected: broken.get(own..).unwrap_or_default() })?;
+            observer.batch(&Observed { columns, clean: &clean, number })?;
         }
         if let Some(violations) = violations {
             violations.between(number(0), number(rows - 1), |rule, record| {

@@ -73,6 +73,13 @@ pub(super) fn primary_key(mut keys: Vec<KeyColumn>, report: &mut Report) -> Opti
             report.push(Diagnostic::new(codes::BAD_KEY, position.span, message).help("1, 2, 3 in the order of the key"));
         }
     }
+    let last = i32::try_from(keys.len()).unwrap_or(i32::MAX);
+    if report.is_empty()
+        && let Some(position) = keys.iter().filter_map(|key| key.position.as_ref()).find(|position| position.value > last)
+    {
+        let message = format!("`primaryKeyPosition` leaves out a number: the key has {last} column{}", if last == 1 { "" } else { "s" });
+        report.push(Diagnostic::new(codes::BAD_KEY, position.span, message).help("1, 2, 3 in the order of the key"));
+    }
     keys.sort_by_key(|key| key.position.as_ref().map_or(i32::MAX, |position| position.value));
     let columns: Vec<usize> = keys.iter().map(|key| key.column).collect();
     (report.len() == before && !columns.is_empty()).then_some(columns)

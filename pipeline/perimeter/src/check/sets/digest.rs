@@ -125,6 +125,11 @@ impl<'a> Cells<'a> {
         })
     }
 
+    /// Appends what stands for a cell that is not there: a kind that no value has.
+    pub(super) fn put_null(out: &mut Vec<u8>) {
+        out.push(0);
+    }
+
     /// Appends kind and value of a cell that is there.
     pub(super) fn put(&self, row: usize, out: &mut Vec<u8>) {
         let mut number = |whole: i128, fraction: u128| {

@@ -69,17 +69,20 @@ impl<'a> UnitObserver<'a> {
         let value = key.value.as_ref().map(array).transpose()?;
         let cells = columns.iter().map(|array| Cells::of(array)).collect::<Option<Vec<_>>>().ok_or_else(not_read)?;
         let ranked = value.map(|value| Cells::of(value).ok_or_else(not_read)).transpose()?;
-        let nulls = columns.iter().copied().chain(value).fold(None, |nulls: Option<NullBuffer>, array| NullBuffer::union(nulls.as_ref(), array.nulls()));
-        let mut rejected = observed.rejected.iter().map(|broken| broken.row as usize).peekable();
+        // Where rows are put in order, null is a group as any other.
+        let grouped = value.is_some();
+        let to_skip = columns.iter().copied().filter(|_| !grouped).chain(value);
+        let nulls = to_skip.fold(None, |nulls: Option<NullBuffer>, array| NullBuffer::union(nulls.as_ref(), array.nulls()));
         let width = self.plan.record_bytes();
         for row in observed.clean.rows() {
-            while rejected.next_if(|at| *at < row).is_some() {}
             if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
                 continue;
             }
             self.buffer.clear();
             self.buffer.extend_from_slice(&key.group.to_le_bytes());
-            cells.iter().for_each(|cells| cells.put(row, &mut self.buffer));
+            for (cells, array) in cells.iter().zip(&columns) {
+                if array.is_null(row) { Cells::put_null(&mut self.buffer) } else { cells.put(row, &mut self.buffer) }
+            }
             let digest = self.key.digest(&self.buffer);
             let number = (observed.number)(row);
             self.record.clear();
@@ -88,7 +91,6 @@ impl<'a> UnitObserver<'a> {
             self.record.push(u8::from(!key.parent));
             self.record.extend_from_slice(&self.file.to_be_bytes());
             self.record.extend_from_slice(&number.to_be_bytes());
-            self.record.push(u8::from(rejected.peek() == Some(&row)));
             if let Some(ranked) = &ranked {
                 let value = ranked.rank(row).unwrap_or(INCOMPARABLE) ^ self.key.pad(key.group, self.file, number).cast_signed();
                 self.record.extend_from_slice(&value.to_be_bytes());

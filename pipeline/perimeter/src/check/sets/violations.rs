@@ -57,15 +57,6 @@ impl Records {
             mine.iter_mut().zip(words.iter()).for_each(|(mine, theirs)| *mine |= theirs);
         }
     }
-
-    /// How many of these are not in `other`.
-    fn len_without(&self, other: &Self) -> u64 {
-        let left = |piece: &u64, words: &[u64; WORDS]| {
-            let theirs = other.pieces.get(piece);
-            words.iter().enumerate().map(|(at, word)| u64::from((word & !theirs.map_or(0, |theirs| theirs[at])).count_ones())).sum::<u64>()
-        };
-        self.pieces.iter().map(|(piece, words)| left(piece, words)).sum()
-    }
 }
 
 /// The violations of one file.
@@ -73,8 +64,6 @@ impl Records {
 pub struct FileViolations {
     /// By rule of the contract.
     rules: BTreeMap<u32, Records>,
-    /// Those that a rule about one row has rejected as well.
-    rejected: Records,
 }
 
 impl FileViolations {
@@ -90,15 +79,15 @@ impl FileViolations {
         self.rules.iter().map(move |(rule, records)| (*rule as usize, records.len(), records.range(0, u64::MAX).take(most).collect()))
     }
 
-    /// Records that break a rule and were not rejected for anything else.
-    pub fn newly_rejected(&self) -> u64 {
+    /// Records that break a rule about sets: none of them was rejected for a rule of its own.
+    pub fn rejected(&self) -> u64 {
         match self.rules.values().collect::<Vec<_>>().as_slice() {
             [] => 0,
-            [one] => one.len_without(&self.rejected),
+            [one] => one.len(),
             several => {
                 let mut all = Records::default();
                 several.iter().for_each(|records| all.add(records));
-                all.len_without(&self.rejected)
+                all.len()
             }
         }
     }
@@ -118,9 +107,6 @@ impl Violations {
         let Some((source, rule)) = plan.rule_of(finding.group) else { return };
         let file = self.files.entry((source, finding.file)).or_default();
         self.pieces += usize::from(file.rules.entry(rule).or_default().insert(finding.record));
-        if finding.rejected {
-            self.pieces += usize::from(file.rejected.insert(finding.record));
-        }
     }
 
     /// Memory that they take.

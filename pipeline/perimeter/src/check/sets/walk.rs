@@ -1,11 +1,11 @@
 //! Sorted digests to the rows that break rules.
 //!
-//! One record: `digest (16) | group (4) | side (1) | file (4) | record number (8) | rejected (1) [| value (16)]`, numbers big-endian, so that records sort as bytes.
+//! One record: `digest (16) | group (4) | side (1) | file (4) | record number (8) [| value (16)]`, numbers big-endian, so that records sort as bytes.
 //! Parents (side 0) come before those that refer to them; within a key, rows come in the order of files and records.
 use super::DigestKey;
 use super::plan::{GroupKind, SetPlan};
 
-pub(super) const ORIGIN_BYTES: usize = 34;
+pub(super) const ORIGIN_BYTES: usize = 33;
 pub(super) const VALUE_BYTES: usize = 16;
 
 /// A value that can be compared with none.
@@ -23,8 +23,6 @@ pub struct Finding {
     pub file: u32,
     /// Record number in it.
     pub record: u64,
-    /// Whether a rule about one row has rejected it already.
-    pub rejected: bool,
 }
 
 /// Goes through sorted records, all of a digest in one piece. Memory: one record.
@@ -68,7 +66,7 @@ impl<'a> Walk<'a> {
         let group = u32::from_be_bytes(number(record, 16)?);
         let parent = *record.get(20)? == 0;
         let (file, record_number) = (u32::from_be_bytes(number(record, 21)?), u64::from_be_bytes(number(record, 25)?));
-        let finding = Finding { group, file, record: record_number, rejected: *record.get(33)? != 0 };
+        let finding = Finding { group, file, record: record_number };
         if key != self.current {
             self.current = key;
             self.state = State::Nothing;
