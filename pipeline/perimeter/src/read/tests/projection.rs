@@ -194,12 +194,12 @@ fn avro() {
     let fields = r#"{"name":"s","type":"string"},{"name":"m","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}},{"name":"o","type":{"type":"record","name":"o","fields":[{"name":"s","type":"string"}]}}"#;
     let schema = format!(r#"{{"type":"record","name":"tx","fields":[{fields}]}}"#);
     // Lengths in zigzag.
-    let text = |value: &[u8]| [super::avro::long(value.len() as i64), value.to_vec()].concat();
-    let head = [b"Obj\x01".to_vec(), super::avro::long(1), text(b"avro.schema"), text(schema.as_bytes()), vec![0]].concat();
+    let text = |value: &[u8]| [crate::read::tests::avro::long(value.len() as i64), value.to_vec()].concat();
+    let head = [b"Obj\x01".to_vec(), crate::read::tests::avro::long(1), text(b"avro.schema"), text(schema.as_bytes()), vec![0]].concat();
     let row = |s: &[u8], m: &[u8], o: &[u8]| [text(s), text(m), text(o)].concat();
     let rows = [row(b"a", &[1], b"a"), row(b"\xff", &[1], b"a"), row(b"a", &[1, 0x86, 0xa0], b"a"), row(b"a", &[1], b"\xff")].concat();
     let sync = [7; 16];
-    let bytes = [head, sync.to_vec(), super::avro::long(4), text(&rows), sync.to_vec()].concat();
+    let bytes = [head, sync.to_vec(), crate::read::tests::avro::long(4), text(&rows), sync.to_vec()].concat();
     let mut inner = column("o.s", DataType::String);
     inner.path = vec!["o".into(), "s".into()];
     let columns = vec![column("s", DataType::String), column("m", money()), inner];

@@ -35,7 +35,7 @@ fn however_a_file_is_cut_it_holds_the_same() {
 #[test]
 fn a_record_longer_than_many_units_is_one_record() {
     let bench = Bench::new();
-    let longest = super::text::MAX_RECORD_BYTES;
+    let longest = crate::read::text::MAX_RECORD_BYTES;
     // The lengths lie around those at which the buffer is filled and cut.
     for length in [longest - 100, longest + 1, 3 * longest, 9 * longest + 7, 20 * longest] {
         let long = "x".repeat(length);
