@@ -155,7 +155,11 @@ fn json_numbers_keep_every_digit() {
     assert_eq!(typed(&DataType::Float64, &[Cell::JsonText("1.5")]).1, [0]);
     assert_eq!(typed(&DataType::Boolean, &[Cell::JsonText("true")]).1, [0]);
     assert_eq!(typed(&DataType::Date { format: DateFormat::iso_date() }, &[Cell::Number("20200101")]).1, [0]);
-    assert_eq!(typed(&DataType::Int64, &[Cell::Number("1.0")]).1, [0]);
+    // An integer is written as one, whatever value another spelling has.
+    let spellings = ["1.0", "1e3", "1E0", "10e-1", "0e0", "-0.0"].map(Cell::Number);
+    for integer in [DataType::Int32, DataType::Int64] {
+        assert_eq!(typed(&integer, &spellings).1, [0, 1, 2, 3, 4, 5]);
+    }
 }
 
 #[test]

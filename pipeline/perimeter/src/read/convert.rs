@@ -20,8 +20,8 @@ use std::sync::Arc;
 pub(super) enum Conversion {
     /// They are.
     Same,
-    /// Byte arrays to text, where they are UTF-8. Those that the file says are text are looked at only if somebody wants them.
-    Text { declared: bool },
+    /// Byte arrays to text, where they are UTF-8: that the file says they are text proves nothing.
+    Text,
     /// To 32 bits; always fits.
     Int32,
     /// To 64 bits; fits, but for the upper half of unsigned 64 bits.
@@ -47,8 +47,7 @@ impl Conversion {
             (wanted, A::RunEndEncoded(_, values)) => Self::of(values.data_type(), wanted),
             (DataType::Boolean, A::Boolean) | (DataType::Date { .. }, A::Date32) => Some(Self::Same),
             (DataType::Date { .. }, A::Date64) => Some(Self::Date),
-            (DataType::String, A::Utf8 | A::LargeUtf8 | A::Utf8View) => Some(Self::Text { declared: true }),
-            (DataType::String, A::Binary | A::LargeBinary | A::BinaryView) => Some(Self::Text { declared: false }),
+            (DataType::String, A::Utf8 | A::LargeUtf8 | A::Utf8View | A::Binary | A::LargeBinary | A::BinaryView) => Some(Self::Text),
             (DataType::Int32, A::Int32) | (DataType::Int64, A::Int64) => Some(Self::Same),
             (DataType::Int32, A::Int8 | A::Int16 | A::UInt8 | A::UInt16) => Some(Self::Int32),
             (DataType::Int64, A::Int8 | A::Int16 | A::Int32 | A::UInt8 | A::UInt16 | A::UInt32) => Some(Self::Int64 { can_fail: false }),
@@ -76,7 +75,7 @@ impl Conversion {
 
     /// Whether a value of the file can be none of the contract's type.
     pub(super) fn can_fail(&self) -> bool {
-        !matches!(self, Self::Same | Self::Text { declared: true } | Self::Int32 | Self::Int64 { can_fail: false })
+        !matches!(self, Self::Same | Self::Int32 | Self::Int64 { can_fail: false })
     }
 }
 
@@ -86,7 +85,7 @@ pub(super) fn convert(array: &ArrayRef, conversion: &Conversion) -> Option<Typed
     let array = &plain(array)?;
     let (array, untyped): (ArrayRef, Vec<u32>) = match (conversion, array.data_type()) {
         (Conversion::Same, _) => (Arc::clone(array), Vec::new()),
-        (Conversion::Text { .. }, _) => return text(array),
+        (Conversion::Text, _) => return text(array),
         (Conversion::Int32, A::Int8) => widen::<Int8Type, Int32Type>(array, |v| Some(v.into()))?,
         (Conversion::Int32, A::Int16) => widen::<Int16Type, Int32Type>(array, |v| Some(v.into()))?,
         (Conversion::Int32, A::UInt8) => widen::<UInt8Type, Int32Type>(array, |v| Some(v.into()))?,

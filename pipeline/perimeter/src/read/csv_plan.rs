@@ -164,8 +164,10 @@ pub(super) fn ingest(ingest: &Ingest<'_>, options: &CsvOptions, file: &InputFile
 /// Cuts at the first record that starts `unit_bytes` or more after the cut before.
 pub(super) fn cut<T: Tokenizer>(blocks: &mut Blocks<'_, T>, size_bytes: u64, unit_bytes: u64) -> Result<Vec<Part>> {
     let (mut parts, mut start, mut first_record, mut record) = (Vec::new(), blocks.passed(), 0, 0u64);
-    while let Some(step) = blocks.step()? {
+    loop {
+        // Before the step: one over a record that is too long to be held forgets bytes in the middle of it.
         let at = blocks.passed();
+        let Some(step) = blocks.step()? else { break };
         let (end, counted) = match step {
             Step::Record { end, .. } | Step::Bad { end, .. } | Step::PassedOver { end } => (end, true),
             Step::Blank { end } => (end, false),

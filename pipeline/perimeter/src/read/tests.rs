@@ -14,6 +14,7 @@ mod json_nested;
 mod nested;
 mod parquet;
 mod partitions;
+mod projection;
 mod stored;
 mod text;
 mod text_suites;

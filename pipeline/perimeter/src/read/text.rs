@@ -234,7 +234,7 @@ impl<'a, T: Tokenizer> Blocks<'a, T> {
         self.at = end;
     }
 
-    /// Where in the file the next record starts.
+    /// Where in the file the next record starts. Not between [`Blocks::step`] and [`Blocks::pass`].
     pub(super) fn passed(&self) -> u64 {
         self.dropped.saturating_add(self.at as u64)
     }

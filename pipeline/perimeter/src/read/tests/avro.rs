@@ -3,7 +3,7 @@ use perimeter_contract::schema::{DateFormat, Zone};
 use std::io::Write;
 
 /// The format by hand, so that what is read is not what the reader's own library wrote.
-fn long(number: i64) -> Vec<u8> {
+pub(super) fn long(number: i64) -> Vec<u8> {
     let mut rest = ((number << 1) ^ (number >> 63)).cast_unsigned();
     let mut out = Vec::new();
     while rest >= 0x80 {

@@ -31,6 +31,33 @@ fn however_a_file_is_cut_it_holds_the_same() {
     }
 }
 
+/// The pass that finds where to cut forgets the middle of a record that is too long; where the record starts is not where that leaves off.
+#[test]
+fn a_record_longer_than_many_units_is_one_record() {
+    let bench = Bench::new();
+    let longest = crate::read::text::MAX_RECORD_BYTES;
+    // The lengths lie around those at which the buffer is filled and cut.
+    for length in [longest - 100, longest + 1, 3 * longest, 9 * longest + 7, 20 * longest] {
+        let long = "x".repeat(length);
+        let too_long = length > longest;
+        let csv = bench.write("in.csv", format!("a,b\n1,p\n2,{long}\n3,q\n4,{long}\n5,r"));
+        let json = bench.write("in.json", ["p", &long, "q", &long, "r"].map(|b| format!("{{\"a\":\"1\",\"b\":\"{b}\"}}")).join("\n"));
+        let texts = || vec![column("a", DataType::String), column("b", DataType::String)];
+        for source in [csv_source(&csv, &["a", "b"]), json_source(&json, texts())] {
+            let (whole, _) =
+                bench.read_units(&source, &bench.stores.list(&source.uri).unwrap(), &[Unit { source: 0, file: 0, part: Part::Whole }], &[0, 1], 8192).unwrap();
+            let codes = if too_long { vec![(2, "too-long".to_owned()), (4, "too-long".to_owned())] } else { Vec::new() };
+            assert_eq!((whole.codes(), whole.rows.len()), (codes, if too_long { 3 } else { 5 }), "{length}");
+            for unit_bytes in [1, 1000, longest as u64, 4 * longest as u64] {
+                let (files, units) = bench.cut(&source, unit_bytes);
+                assert!(units.len() > 1 || length as u64 * 2 < unit_bytes, "{length} {unit_bytes}");
+                let (out, _) = bench.read_units(&source, &files, &units, &[0, 1], 8192).unwrap();
+                assert!((&out.rows, &out.rejected) == (&whole.rows, &whole.rejected), "{length} {unit_bytes}: {:?}", out.codes());
+            }
+        }
+    }
+}
+
 #[test]
 fn large_files_are_cut_and_small_ones_are_not() {
     let bench = Bench::new();
