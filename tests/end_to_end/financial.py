@@ -185,7 +185,7 @@ class Model:
         return found + ["valid-values"] * (valid is not None and cell not in map(str, valid))
 
     def count(self, header, rows, rules=()):
-        """{rule: rows} over a file's rows. Rules about whole rows (`rules`) and `unique` look at the rows that break no rule of their own."""
+        """{rule: rows} over a file's rows. `unique` looks at the rows that break no rule of their own."""
         names = header or [p["name"] for p, _, _ in self.rules]
         columns = [names.index(p["name"]) for p, _, _ in self.rules]
         found, sound = collections.Counter(), []
@@ -196,15 +196,25 @@ class Model:
                 found[f"{self.name}.ragged"] += 1
                 continue
             codes = [f"{self.name}.{column['name']}.{code}" for at, (column, metrics, digit) in zip(columns, self.rules) for code in self.broken(column, metrics, digit, row[at])]
-            if not codes:
-                codes = [rule for rule, holds in rules.items() if not holds(dict(zip(names, row)))] if rules else []
-                sound += [row] * (not codes)
+            untyped = {code.split(".", 1)[1].removesuffix(".type") for code in codes if code.endswith(".type")}
+            codes += [rule for rule, holds in (rules or {}).items() if not kept(holds, dict(zip(names, row)), untyped)]
+            sound += [row] * (not codes)
             found.update(codes)
         for at, (column, _, _) in zip(columns, self.rules):
             if column.get("unique"):
                 times = collections.Counter(row[at] for row in sound if row[at] != "")
                 found[f"{self.name}.{column['name']}.unique"] += sum(n for n in times.values() if n > 1)
         return {rule: rows for rule, rows in found.items() if rows}
+
+
+def kept(holds, row, untyped):
+    """Whether a row keeps a rule about whole rows: also when a cell that the rule reads is no value of its type, or null where the rule wants a number."""
+    if untyped & {*holds.__code__.co_consts, *(holds.__defaults__ or ())}:                # the names of columns among them
+        return True
+    try:
+        return holds(row)
+    except ValueError:
+        return True
 
 
 # The contracts' rules about whole rows, in Python: {check: {rule: whether a row keeps it}}. A rule that is not about the row, because a cell is absent, is kept.
@@ -219,7 +229,7 @@ ROWS = {
     "credit_risk_misc/loan_data": {"applicants.only-owners-have-a-house-value": lambda r: r["RES"] == "O" or float(r["dHVAL"]) <= 1},
     "pypi_datasets/saving": {"saving.income-is-saved-or-spent": lambda r: int(r["inc"]) == int(r["sav"]) + int(r["cons"]), "saving.nobody-spends-less-than-nothing": lambda r: int(r["cons"]) >= 0},
     "pypi_datasets/loanapp": {"loanapp.approved-or-rejected": lambda r: int(r["approve"]) + int(r["reject"]) == 1},
-    "uci_default_credit_card/credit_card": {f"clients.pay-{m}-is-no-zero": lambda r, m=m: int(r[f"PAY_{m}"]) != 0 for m in (0, 2, 3, 4, 5, 6)},
+    "uci_default_credit_card/credit_card": {f"clients.pay-{m}-is-no-zero": lambda r, column=f"PAY_{m}": int(r[column]) != 0 for m in (0, 2, 3, 4, 5, 6)},
 } | {f"hmda_lar/{name}": {"lar.s301-every-line-has-the-lei-of-its-loan": lambda r: len(r["uli"]) <= 22 or r["uli"][:20] == r["lei"], "lar.v612-a-purchased-loan-has-no-application-date": lambda r: (r["action_taken"] == "6") == (r["application_date"] == "NA"),
                           "lar.v625-the-tract-lies-in-the-county": lambda r: "NA" in (r["census_tract"], r["county"]) or r["census_tract"][:5] == r["county"]}
      for name in ("bad_file_3_rows_bank0", "clean_file_3_rows_bank0", "clean_file_1k_rows_Bank0_syntax_validity", "clean_file_1k_rows_Bank1_syntax_validity", "ms-census-quality", "ms-check-census-validity", "parser_file_10_rows_bank0",
