@@ -69,7 +69,7 @@ fn csv() {
     let bytes =
         b"s,d,m,n\na,2020-01-02,1.00,1\n\xff,2020-01-02,1.00,1\na,2020-02-30,1.00,1\na,2020-01-02,1.001,1\na,2020-01-02,1.00,1e3\na,b\n\"a,2020-01-02,1.00,1\n";
     let found = the_same_whatever_is_wanted("in.csv", bytes, Format::Csv(csv_options()), flat());
-    assert_eq!(found, codes(&[(2, "invalid-utf8"), (3, "d.type"), (4, "m.type"), (5, "n.type"), (6, "ragged"), (7, "torn-quote")]));
+    assert_eq!(found, codes(&[(2, "invalid-encoding"), (3, "d.type"), (4, "m.type"), (5, "n.type"), (6, "ragged"), (7, "torn-quote")]));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn fixed_width() {
     let options = FixedWidthOptions { record_length: 21, line_ends: true, fields, record_types: None, text: TextOptions::default() };
     let bytes = b"a 2020-01-021.00  1  \n\xff 2020-01-021.00  1  \na 2020-02-301.00  1  \na 2020-01-021.001 1  \na 2020-01-021.00  1e3\nshort\n";
     let found = the_same_whatever_is_wanted("in.txt", bytes, Format::FixedWidth(options), flat());
-    assert_eq!(found, codes(&[(2, "invalid-utf8"), (3, "d.type"), (4, "m.type"), (5, "n.type"), (6, "ragged")]));
+    assert_eq!(found, codes(&[(2, "invalid-encoding"), (3, "d.type"), (4, "m.type"), (5, "n.type"), (6, "ragged")]));
 }
 
 fn json(array: bool) -> Format {
@@ -96,7 +96,7 @@ fn json_kinds() {
     records.push(b"{\"s\":\"\xff\"}".to_vec());
     let expected = [2, 3, 4, 5, 7, 9, 10].map(|number| (number, "s.type"));
     let mut expected = expected.to_vec();
-    let more = ["d.type", "d.type", "m.type", "m.type", "n.type", "n.type", "duplicate-key", "unknown-field", "invalid-utf8"];
+    let more = ["d.type", "d.type", "m.type", "m.type", "n.type", "n.type", "duplicate-key", "unknown-field", "invalid-encoding"];
     expected.extend((11..).zip(more));
     let lines = records.join(&b'\n');
     let array = [b"[".as_slice(), &records.join(&b','), b"]"].concat();
