@@ -1,7 +1,7 @@
 //! Whole numbers in rules do not wrap: what overflows has no value.
 //!
-//! The engine's `+`, `-`, `*` and `sum` over whole numbers give another number when the result does not fit. Once types are settled, [`expression`] and
-//! [`Checked`] put in their place:
+//! The engine's `+`, `-`, `*` and `sum` over whole numbers give another number when the result does not fit. Once types are settled, `expression` and
+//! `Checked` put in their place:
 //!
 //! | written | is run as |
 //! |---|---|
