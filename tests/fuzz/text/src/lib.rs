@@ -26,6 +26,18 @@ pub mod check {
     #[path = "../../../../pipeline/perimeter/src/check/typing.rs"]
     mod typing;
 
+    /// Stand-in.
+    pub mod report {
+        /// As the product's.
+        #[derive(Clone, Copy, Debug)]
+        pub struct Ragged {
+            /// Of the record.
+            pub found: u64,
+            /// Of all others.
+            pub expected: u64,
+        }
+    }
+
     use arrow::datatypes::{DataType as ArrowType, Field, TimeUnit};
     pub use number::NumberStyle;
     use perimeter_contract::schema::{DataType, Zone};
@@ -89,6 +101,7 @@ pub mod read {
             pub(super) number: u64,
             pub(super) codes: Vec<&'static str>,
             pub(super) raw: Vec<u8>,
+            pub(super) ragged: Option<crate::check::report::Ragged>,
         }
     }
 
