@@ -101,9 +101,14 @@ fn sound(case: &Case, block: usize, batch_rows: usize, read: Reader<'_>) -> Outc
     whole
 }
 
-/// Whether the file is plain UTF-8 with records of any length.
+/// Whether the file is plain UTF-8 with records of any length. What begins as UTF-16 or UTF-32 does is refused, with or without a mark.
 fn is_plain(case: &Case, text: &TextOptions) -> bool {
-    text.encoding == Encoding::Utf8 && case.max_record_bytes > case.bytes.len()
+    let is_wide = match *case.bytes.as_slice() {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 0, 0xfe, 0xff, ..] => true,
+        [a, 0, b, 0, ..] | [0, a, 0, b, ..] => a.is_ascii_graphic() && b.is_ascii_graphic(),
+        _ => false,
+    };
+    text.encoding == Encoding::Utf8 && case.max_record_bytes > case.bytes.len() && !is_wide
 }
 
 /// Delimited text.
